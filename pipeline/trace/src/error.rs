@@ -1,0 +1,80 @@
+//! [`TraceError`]: the failures that end the reading of a capture or an archive.
+//!
+//! A bad record inside a readable file is no error but a [`Finding`](crate::finding::Finding).
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why an archive, a capture or a file could not be read at all.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// The path does not exist.
+    #[error("{}: no such file or directory; check the path", path.display())]
+    NotFound {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// The operating system refused to open or list it.
+    #[error("{}: cannot open: {source}", path.display())]
+    Open {
+        /// The file or directory concerned.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Reading failed before a single byte could be used.
+    #[error("{}: cannot read: {source}", path.display())]
+    Read {
+        /// The file concerned.
+        path: PathBuf,
+        /// What the operating system or the decompressor said.
+        source: io::Error,
+    },
+    /// A fifo, socket or device where a log was expected; opening one could block or have effects.
+    #[error("{}: is a {what}, not a regular file; copy its content into a file first", path.display())]
+    SpecialFile {
+        /// The path concerned.
+        path: PathBuf,
+        /// `fifo`, `socket`, `block device`, `character device` ...
+        what: &'static str,
+    },
+    /// Nothing below the path is a log this crate reads.
+    #[error(
+        "{}: nothing recognised; expected blktrace files (NAME.blktrace.CPU), blkparse text or a bpftrace event log, plain or .gz or .zst{}{hint}",
+        path.display(), if hint.is_empty() { "" } else { "; " }
+    )]
+    NothingRecognised {
+        /// The archive's root.
+        path: PathBuf,
+        /// What was found instead and what to do about it, or empty.
+        hint: String,
+    },
+    /// A blktrace file of a version this crate does not read.
+    #[error("{}: blktrace format version {version} is not supported, only version 7 is; {cure}", path.display())]
+    UnsupportedVersion {
+        /// The file concerned.
+        path: PathBuf,
+        /// The version its first record names.
+        version: u8,
+        /// What to do about it.
+        cure: &'static str,
+    },
+    /// A thread that decodes the input could not be started.
+    #[error("{}: cannot start a decoding thread: {source}", path.display())]
+    Thread {
+        /// The capture's first file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+impl TraceError {
+    /// Wraps an error of opening `path`, telling a missing path from a refused one.
+    pub(crate) fn open(path: &std::path::Path, source: io::Error) -> Self {
+        let path = path.to_path_buf();
+        if source.kind() == io::ErrorKind::NotFound { Self::NotFound { path } } else { Self::Open { path, source } }
+    }
+}

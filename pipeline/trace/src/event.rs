@@ -1,0 +1,174 @@
+//! [`BlockEvent`]: the one form in which every tokenizer hands over what a log says happened.
+//!
+//! Syntax only: an event is a record or line of the log with its numbers decoded. What events mean
+//! together is decided in [`pairing`](crate::pairing).
+
+use serde::{Deserialize, Serialize};
+
+use crate::loss::LossSpan;
+use crate::names::{NameId, NameUpdate};
+use crate::record::{DeviceId, Flags, Op};
+
+/// What happened, by the letters of blktrace (`blktrace_api.h`, blkparse(1)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Action {
+    /// Q: a bio was handed to the device's queue.
+    Queue,
+    /// M: a bio or request was merged behind a waiting request.
+    BackMerge,
+    /// F: a bio or request was merged before a waiting request.
+    FrontMerge,
+    /// G: a request was allocated for a bio.
+    GetRequest,
+    /// S: a bio waits for a request to become free.
+    Sleep,
+    /// R: the driver handed a request back.
+    Requeue,
+    /// D: a request was issued to the driver.
+    Issue,
+    /// C: a request or bio completed, in whole or in part.
+    Complete,
+    /// P: a task's plug was set.
+    Plug,
+    /// U: the plug was pulled.
+    Unplug,
+    /// UT: the plug was pulled by a timer (or, since 5.x, by the scheduler).
+    TimerUnplug,
+    /// I: a request was inserted into the scheduler.
+    Insert,
+    /// X: a bio was split.
+    Split,
+    /// B: a bio's data was copied to a bounce buffer.
+    Bounce,
+    /// A: a bio was mapped to another device or sector.
+    Remap,
+    /// A request was aborted (never emitted by current kernels).
+    Abort,
+    /// Driver-specific data.
+    DriverData,
+    /// An action this crate does not know.
+    Unknown,
+}
+
+impl Action {
+    /// Every action, in the order of their numbers here.
+    pub const ALL: [Self; 18] = [
+        Self::Queue,
+        Self::BackMerge,
+        Self::FrontMerge,
+        Self::GetRequest,
+        Self::Sleep,
+        Self::Requeue,
+        Self::Issue,
+        Self::Complete,
+        Self::Plug,
+        Self::Unplug,
+        Self::TimerUnplug,
+        Self::Insert,
+        Self::Split,
+        Self::Bounce,
+        Self::Remap,
+        Self::Abort,
+        Self::DriverData,
+        Self::Unknown,
+    ];
+
+    /// The letters that blkparse prints.
+    pub const fn letters(self) -> &'static str {
+        match self {
+            Self::Queue => "Q",
+            Self::BackMerge => "M",
+            Self::FrontMerge => "F",
+            Self::GetRequest => "G",
+            Self::Sleep => "S",
+            Self::Requeue => "R",
+            Self::Issue => "D",
+            Self::Complete => "C",
+            Self::Plug => "P",
+            Self::Unplug => "U",
+            Self::TimerUnplug => "UT",
+            Self::Insert => "I",
+            Self::Split => "X",
+            Self::Bounce => "B",
+            Self::Remap => "A",
+            Self::Abort => "abort",
+            Self::DriverData => "drv",
+            Self::Unknown => "?",
+        }
+    }
+}
+
+/// One event of the block layer, as logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockEvent {
+    /// When, ns on the capture's clock.
+    pub time: i64,
+    /// First sector, 512 B units. For A the sector it was mapped *to*.
+    pub sector: u64,
+    /// Length in bytes; 0 where the log gives none (flushes, plugs, X in text form).
+    pub bytes: u64,
+    /// X: the sector at which the bio was split. Else 0.
+    pub split_at: u64,
+    /// The device in the log's own line or record.
+    pub device: DeviceId,
+    /// CPU that logged it, 0 where the log does not say.
+    pub cpu: u32,
+    /// Current thread; on C whichever was interrupted.
+    pub pid: u32,
+    /// C: signed errno, 0 for success. Else 0.
+    pub error: i32,
+    /// That thread's name.
+    pub name: NameId,
+    /// What happened.
+    pub action: Action,
+    /// What kind of request it is about. A bare flush request is [`Op::Flush`]; a write bio that asks
+    /// for a flush first is [`Op::Write`] with [`Flags::PREFLUSH`], even if it carries no data.
+    /// [`Op::Other`] where there is no data direction.
+    pub op: Op,
+    /// Its modifiers.
+    pub flags: Flags,
+    /// Passthrough (SCSI or NVMe command from a driver or user space): its sector means nothing.
+    pub passthrough: bool,
+}
+
+/// Events in time order, with what was learnt on the way to them.
+#[derive(Debug, Default)]
+pub struct EventBatch {
+    /// The events.
+    pub events: Vec<BlockEvent>,
+    /// Thread names seen up to the last event.
+    pub names: Vec<NameUpdate>,
+    /// Losses found up to the last event.
+    pub losses: Vec<LossSpan>,
+}
+
+impl EventBatch {
+    /// Events a source puts into a batch before it hands it over, about.
+    pub const EVENTS: usize = 8192;
+
+    /// Empties the batch and keeps its memory.
+    pub fn clear(&mut self) {
+        self.events.clear();
+        self.names.clear();
+        self.losses.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_are_listed_in_the_order_of_their_numbers() {
+        for (i, action) in Action::ALL.into_iter().enumerate() {
+            assert_eq!(action as usize, i);
+        }
+    }
+
+    #[test]
+    fn an_event_fits_a_cache_line_and_a_half() {
+        assert!(size_of::<BlockEvent>() <= 72, "{}", size_of::<BlockEvent>());
+    }
+}

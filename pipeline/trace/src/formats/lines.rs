@@ -1,0 +1,359 @@
+//! Text logs: lines of bounded length, and the driver that every line format shares.
+//!
+//! What a line means is the format's business ([`LineParser`]); order is restored in
+//! [`reorder`](super::reorder).
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use super::reorder::Reorder;
+use super::{EventSource, SNIFF_BYTES, Sniff};
+use crate::event::{BlockEvent, EventBatch};
+use crate::finding::{Finding, ImportLedger, Position, Severity};
+use crate::loss::{LossKind, LossSpan};
+use crate::names::{NameId, NameInterner};
+use crate::printable::{printable, quoted};
+use crate::record::Clock;
+
+/// A longer line is no line of a log.
+pub const MAX_LINE_BYTES: usize = 64 * 1024;
+const BUFFER_BYTES: usize = 4 * MAX_LINE_BYTES;
+
+/// A line of a text, without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// Its bytes, without `\n` or `\r\n`.
+    Text(&'a [u8]),
+    /// It is longer than [`MAX_LINE_BYTES`]; its first bytes.
+    TooLong(&'a [u8]),
+}
+
+/// Reads lines, never more than a buffer of them at a time.
+pub struct LineReader {
+    reader: Box<dyn Read + Send>,
+    buf: Vec<u8>,
+    pos: usize,
+    end: usize,
+    eof: bool,
+    number: u64,
+    error: Option<io::Error>,
+}
+
+impl LineReader {
+    /// Starts before the first line.
+    pub fn new(reader: Box<dyn Read + Send>) -> Self {
+        Self { reader, buf: vec![0; BUFFER_BYTES], pos: 0, end: 0, eof: false, number: 0, error: None }
+    }
+
+    /// Number of the line returned last, from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The error that ended the text early, once.
+    pub fn take_error(&mut self) -> Option<io::Error> {
+        self.error.take()
+    }
+
+    /// The next line, `None` at the end. A last line without an end is a line.
+    pub fn next_line(&mut self) -> Option<Line<'_>> {
+        let mut searched = 0;
+        let length = loop {
+            let filled = self.buf.get(self.pos..self.end).unwrap_or_default();
+            if let Some(at) = filled.get(searched..).unwrap_or_default().iter().position(|b| *b == b'\n') {
+                break searched + at;
+            }
+            searched = filled.len();
+            if searched > MAX_LINE_BYTES {
+                return Some(self.skip_long_line());
+            }
+            if self.eof {
+                if searched == 0 {
+                    return None;
+                }
+                break searched;
+            }
+            self.refill();
+        };
+        let start = self.pos;
+        self.number += 1;
+        self.pos = (start + length + 1).min(self.end);
+        let line = self.buf.get(start..start + length).unwrap_or_default();
+        Some(if length > MAX_LINE_BYTES {
+            Line::TooLong(line.get(..256).unwrap_or(line))
+        } else {
+            Line::Text(line.strip_suffix(b"\r").unwrap_or(line))
+        })
+    }
+
+    fn skip_long_line(&mut self) -> Line<'_> {
+        self.number += 1;
+        let mut head = [0; 256];
+        for (to, from) in head.iter_mut().zip(self.buf.get(self.pos..self.end).unwrap_or_default()) {
+            *to = *from;
+        }
+        loop {
+            let filled = self.buf.get(self.pos..self.end).unwrap_or_default();
+            if let Some(at) = filled.iter().position(|b| *b == b'\n') {
+                self.pos += at + 1;
+                break;
+            }
+            self.pos = self.end;
+            if self.eof {
+                break;
+            }
+            self.refill();
+        }
+        // The space before the next line is free again: the head is kept there to be shown.
+        let free = self.buf.len() - 256;
+        if self.end <= free {
+            self.buf[free..].copy_from_slice(&head);
+            return Line::TooLong(&self.buf[free..]);
+        }
+        Line::TooLong(&[])
+    }
+
+    fn refill(&mut self) {
+        self.buf.copy_within(self.pos..self.end, 0);
+        self.end -= self.pos;
+        self.pos = 0;
+        match self.reader.read(self.buf.get_mut(self.end..).unwrap_or_default()) {
+            Ok(0) => self.eof = true,
+            Ok(n) => self.end += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => {
+                self.eof = true;
+                self.error = Some(e);
+            }
+        }
+    }
+}
+
+/// What a line of a log is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Parsed<'a> {
+    /// An event and the name of its thread, `None` where the line carries none.
+    Event(BlockEvent, Option<&'a [u8]>),
+    /// A line that belongs to the format and says nothing about an I/O.
+    Other,
+    /// The tracer says that it lost this many events.
+    Lost(u64),
+    /// A line that does not belong to the format.
+    Foreign,
+    /// A line of the format with a field that cannot be read.
+    Bad {
+        /// Which field.
+        field: &'static str,
+        /// What should stand there.
+        expected: &'static str,
+        /// What stands there.
+        got: &'a [u8],
+    },
+}
+
+/// The syntax of one line format.
+pub trait LineParser: Send {
+    /// Reads a line, without its end.
+    fn parse<'a>(&self, line: &'a [u8]) -> Parsed<'a>;
+
+    /// The clock of its times.
+    fn clock(&self) -> Clock;
+}
+
+/// Sniffs a line format: at least half of the first lines must be events or belong to it.
+pub fn sniff_lines(parser: &dyn LineParser, prefix: &[u8]) -> Sniff {
+    // The last line of a full prefix is cut.
+    let whole = match prefix.iter().rposition(|b| *b == b'\n') {
+        Some(end) if prefix.len() >= SNIFF_BYTES => prefix.get(..end).unwrap_or_default(),
+        _ => prefix,
+    };
+    let (mut events, mut belongs, mut lines) = (0, 0, 0);
+    for line in whole.split(|b| *b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        lines += 1;
+        match parser.parse(line) {
+            Parsed::Event(..) => events += 1,
+            Parsed::Other | Parsed::Lost(_) => belongs += 1,
+            Parsed::Foreign | Parsed::Bad { .. } => {}
+        }
+    }
+    match (events, 2 * (events + belongs) >= lines) {
+        (0, _) => Sniff::No,
+        (_, true) => Sniff::Yes,
+        (_, false) => Sniff::Unsure,
+    }
+}
+
+/// The events of one text log.
+pub struct LineSource<P> {
+    lines: LineReader,
+    parser: P,
+    shown: Arc<str>,
+    interner: NameInterner,
+    reorder: Reorder,
+    last_time: i64,
+}
+
+impl<P: LineParser> LineSource<P> {
+    /// Starts before the first line; findings name the file `shown`.
+    pub fn new(reader: Box<dyn Read + Send>, parser: P, shown: Arc<str>) -> Self {
+        Self { lines: LineReader::new(reader), parser, shown, interner: NameInterner::default(), reorder: Reorder::new(), last_time: 0 }
+    }
+}
+
+fn note(
+    ledger: &mut ImportLedger,
+    shown: &Arc<str>,
+    line: u64,
+    (kind, severity): (&str, Severity),
+    (field, expected): (&str, &str),
+    got: impl FnOnce() -> String,
+) {
+    ledger.record_with(kind, severity, 1, || Finding {
+        path: shown.to_string(),
+        position: Position::Line(line),
+        kind: kind.into(),
+        severity,
+        field: field.into(),
+        expected: expected.into(),
+        got: got(),
+    });
+}
+
+impl<P: LineParser> EventSource for LineSource<P> {
+    fn clock(&self) -> Clock {
+        self.parser.clock()
+    }
+
+    fn next_batch(&mut self, batch: &mut EventBatch, ledger: &mut ImportLedger) -> bool {
+        let loss = |time, kind, count| LossSpan { t_start: time, t_end: time, kind, count };
+        while batch.events.len() < EventBatch::EVENTS {
+            let number = self.lines.number() + 1;
+            let line = match self.lines.next_line() {
+                None => {
+                    if let Some(error) = self.lines.take_error() {
+                        note(ledger, &self.shown, number, ("read_error", Severity::DataLoss), ("", "more of the file"), || {
+                            printable(error.to_string().as_bytes())
+                        });
+                        batch.losses.push(loss(self.last_time, LossKind::Unreadable, 1));
+                    }
+                    self.reorder.flush(batch);
+                    return false;
+                }
+                Some(Line::TooLong(head)) => {
+                    let kind = ("line_too_long", Severity::DataLoss);
+                    note(ledger, &self.shown, number, kind, ("line", "a line of at most 64 KiB"), || quoted(head));
+                    batch.losses.push(loss(self.last_time, LossKind::Unreadable, 1));
+                    continue;
+                }
+                Some(Line::Text(line)) => line,
+            };
+            match self.parser.parse(line) {
+                Parsed::Event(mut event, name) => {
+                    event.name = name.map_or(NameId::NONE, |n| self.interner.intern(n, &mut batch.names));
+                    if let Some(back_ns) = self.reorder.push(event, batch) {
+                        note(
+                            ledger,
+                            &self.shown,
+                            number,
+                            ("time_went_back", Severity::Notice),
+                            ("time", "times that do not decrease"),
+                            || format!("{} ns, which is {back_ns} ns before an event above", event.time),
+                        );
+                        batch.losses.push(loss(event.time, LossKind::ClockStep, 1));
+                    }
+                    self.last_time = event.time;
+                }
+                Parsed::Other => {}
+                Parsed::Lost(count) => {
+                    let kind = ("lost_events", Severity::DataLoss);
+                    note(ledger, &self.shown, number, kind, ("", "every event"), || format!("{count} lost by the tracer"));
+                    batch.losses.push(loss(self.last_time, LossKind::SequenceGap, count));
+                }
+                Parsed::Foreign if line.iter().all(u8::is_ascii_whitespace) => {}
+                Parsed::Foreign => {
+                    note(ledger, &self.shown, number, ("foreign_line", Severity::Notice), ("line", "a line of the format"), || {
+                        quoted(line)
+                    });
+                }
+                Parsed::Bad { field, expected, got } => {
+                    note(ledger, &self.shown, number, ("bad_field", Severity::DataLoss), (field, expected), || quoted(got));
+                    batch.losses.push(loss(self.last_time, LossKind::Unreadable, 1));
+                }
+            }
+        }
+        true
+    }
+}
+
+/// An unsigned decimal number that fits, nothing else.
+pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0_u64, |n, c| {
+        if !c.is_ascii_digit() {
+            return None;
+        }
+        n.checked_mul(10)?.checked_add(u64::from(c - b'0'))
+    })
+}
+
+/// The same for a field of 32 bits.
+pub(crate) fn decimal32(text: &[u8]) -> Option<u32> {
+    u32::try_from(decimal(text)?).ok()
+}
+
+/// Splits the next word off a line: what stands up to the next space, and what follows.
+pub(crate) fn word(line: &[u8]) -> (&[u8], &[u8]) {
+    let start = line.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(line.len());
+    let line = line.get(start..).unwrap_or_default();
+    let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+    line.split_at_checked(end).unwrap_or((line, &[]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(text: Vec<u8>) -> LineReader {
+        LineReader::new(Box::new(io::Cursor::new(text)))
+    }
+
+    #[test]
+    fn lines_end_with_lf_or_crlf_or_the_file() {
+        let mut lines = reader(b"a\r\n\nlast".to_vec());
+        assert_eq!(lines.next_line(), Some(Line::Text(b"a")));
+        assert_eq!(lines.next_line(), Some(Line::Text(b"")));
+        assert_eq!(lines.next_line(), Some(Line::Text(b"last")));
+        assert_eq!((lines.number(), lines.next_line()), (3, None));
+    }
+
+    #[test]
+    fn a_line_without_end_is_skipped_and_the_next_is_read() {
+        for length in [MAX_LINE_BYTES + 1, 3 * BUFFER_BYTES, BUFFER_BYTES - 1] {
+            let mut text = vec![b'x'; length];
+            text.extend_from_slice(b"\nnext\n");
+            let mut lines = reader(text);
+            assert!(matches!(lines.next_line(), Some(Line::TooLong(_))), "{length}");
+            assert_eq!(lines.next_line(), Some(Line::Text(b"next")), "{length}");
+            assert_eq!(lines.next_line(), None);
+        }
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_none() {
+        assert_eq!(decimal(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(decimal(b"18446744073709551616"), None);
+        assert_eq!((decimal(b""), decimal(b"-1"), decimal(b"1x")), (None, None, None));
+        assert_eq!(decimal32(b"4294967296"), None);
+    }
+
+    #[test]
+    fn words_are_split_at_any_space() {
+        assert_eq!(word(b"  ab\tc d"), (&b"ab"[..], &b"\tc d"[..]));
+        assert_eq!(word(b"   "), (&b""[..], &b""[..]));
+    }
+}

@@ -1,0 +1,103 @@
+//! Files that are known for what they are, and cannot be read yet.
+//!
+//! Naming them, with a cure, is better than calling them unknown, and keeps one from being guessed
+//! to be another format. Formats that can be read are in [`ALL`](super::ALL).
+
+use super::lines::{decimal, word};
+
+/// What a file is, and what to do to get it read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recognised {
+    /// What it is, for people.
+    pub what: &'static str,
+    /// What to do about it.
+    pub cure: &'static str,
+}
+
+const BLKTRACE_INSTEAD: &str = "record with blktrace, or with the project's bpftrace script, to have it read";
+const UNPACK: &str = "unpack it, or pack it with gzip or zstd";
+
+/// Names a file that starts with `prefix`, `None` if it is not known either.
+pub fn recognise(prefix: &[u8]) -> Option<Recognised> {
+    let known = |what, cure| Some(Recognised { what, cure });
+    if prefix.starts_with(b"PERFILE2") || prefix.starts_with(b"2ELIFREP") {
+        return known("perf.data", BLKTRACE_INSTEAD);
+    }
+    if prefix.starts_with(b"\x17\x08\x44tracing") {
+        return known("trace.dat of trace-cmd", BLKTRACE_INSTEAD);
+    }
+    if prefix.starts_with(b"\xfd7zXZ\0") {
+        return known("an xz archive", UNPACK);
+    }
+    if prefix.starts_with(b"BZh") && prefix.get(4..10) == Some(b"\x31\x41\x59\x26\x53\x59") {
+        return known("a bzip2 archive", UNPACK);
+    }
+    if prefix.get(257..262) == Some(b"ustar") {
+        return known("a tar archive", "unpack it into a directory and give that");
+    }
+    if prefix.starts_with(b"PK\x03\x04") {
+        return known("a zip archive", "unpack it into a directory and give that");
+    }
+    recognise_text(prefix)
+}
+
+fn recognise_text(prefix: &[u8]) -> Option<Recognised> {
+    let known = |what| Some(Recognised { what, cure: BLKTRACE_INSTEAD });
+    let lines = || prefix.split(|b| *b == b'\n').take(64);
+    if lines().any(|l| l.starts_with(b"# tracer:")) {
+        return known("ftrace text");
+    }
+    let has = |line: &[u8], part: &[u8]| line.windows(part.len()).any(|w| w == part);
+    if lines().any(|l| has(l, b"TIME") && has(l, b"COMM") && has(l, b"PID") && has(l, b"LAT")) {
+        return known("a biosnoop or iosnoop log");
+    }
+    if lines().take(4).any(|l| l.strip_prefix(b"cpus=").is_some_and(|n| decimal(n.trim_ascii()).is_some())) {
+        return known("a trace-cmd report");
+    }
+    if lines().any(|l| has(l, b": block_rq_") || has(l, b": block_bio_")) {
+        return if lines().any(|l| has(l, b" block:block_")) { known("perf script text") } else { known("ftrace text") };
+    }
+    if lines().any(|l| has(l, b" block:block_")) {
+        return known("perf script text");
+    }
+    if lines().any(|l| has(l, b"%util") && has(l, b"Device")) {
+        return known("iostat output");
+    }
+    None
+}
+
+/// Whether the bytes look like text rather than binary data, for naming what is unknown.
+pub fn looks_like_text(prefix: &[u8]) -> bool {
+    let control = |b: &u8| *b < 0x20 && !matches!(b, b'\n' | b'\r' | b'\t' | 0x1b);
+    !prefix.iter().any(control) && !word(prefix).0.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn what(prefix: &[u8]) -> Option<&'static str> {
+        recognise(prefix).map(|r| r.what)
+    }
+
+    #[test]
+    fn known_files_are_named() {
+        assert_eq!(what(b"PERFILE2h\0\0\0"), Some("perf.data"));
+        assert_eq!(what(b"\x17\x08\x44tracing6\0"), Some("trace.dat of trace-cmd"));
+        assert_eq!(what(b"# tracer: nop\n#\n"), Some("ftrace text"));
+        assert_eq!(what(b"TIME(s)     COMM           PID    DISK    T  SECTOR    BYTES   LAT(ms)\n"), Some("a biosnoop or iosnoop log"));
+        assert_eq!(what(b"version = 6\ncpus=2\n"), Some("a trace-cmd report"));
+        let perf = b"   bpftrace   263 [001]    21.272833:   block:block_bio_queue: 254,0 RA 1732904 + 136 [bpftrace]\n";
+        assert_eq!(what(perf), Some("perf script text"));
+        let ftrace = b"  fio-123   [001] ..... 12.345678: block_rq_issue: 8,0 R 4096 () 0 + 8 [fio]\n";
+        assert_eq!(what(ftrace), Some("ftrace text"));
+    }
+
+    #[test]
+    fn the_unknown_is_not_guessed() {
+        assert_eq!(what(b"Dear list,\nhello\n"), None);
+        assert_eq!(what(b""), None);
+        assert!(looks_like_text(b"Dear list,\n"));
+        assert!(!looks_like_text(b"\0\x01\x02"));
+    }
+}

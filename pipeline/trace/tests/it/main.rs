@@ -1,0 +1,38 @@
+//! Integration tests of `iotriage-trace`: whole captures from files to rows and findings.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `script` | blktrace files made from a readable script |
+//! | `dump` | rows and findings as text |
+//! | `golden` | every input below `fixtures/ok` and `fixtures/bad` against its `.expected` |
+//! | `archive` | directories, links, special files, ids |
+//! | `properties` | random bytes and random damage |
+//! | `blkparse` | event counts against blkparse's own |
+//! | `public_samples` | real captures that are not part of the project, where present |
+
+#![allow(clippy::print_stderr)]
+
+mod archive;
+mod blkparse;
+mod dump;
+mod golden;
+mod properties;
+mod public_samples;
+mod script;
+
+use std::path::{Path, PathBuf};
+
+/// The project's `fixtures/`.
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+/// A path of the shared material beside the project, `None` with a note where it is absent.
+fn shared(relative: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(relative);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: {} is not there", path.display());
+    None
+}

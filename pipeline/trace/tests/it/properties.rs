@@ -1,0 +1,191 @@
+//! Random bytes and random damage: nothing panics, nothing is silent.
+
+use std::fs;
+
+use iotriage_trace::capture::discover;
+use iotriage_trace::event::{Action, BlockEvent, EventBatch};
+use iotriage_trace::finding::Severity;
+use iotriage_trace::formats::blktrace::record::Header;
+use iotriage_trace::formats::rwbs::parse_rwbs;
+use iotriage_trace::formats::{self, sniff};
+use iotriage_trace::pairing::{Pairer, PairingOptions};
+use iotriage_trace::record::{DeviceId, Flags, IoRecord, Op};
+use proptest::prelude::*;
+
+use crate::{dump, fixtures, script};
+
+/// A valid stream to be damaged: the richest of the good scripts.
+fn valid() -> Vec<u8> {
+    let text = fs::read_to_string(fixtures().join("ok/blktrace/flush_sequence.events")).expect("script is there");
+    script::build(&text).into_values().next().expect("one file")
+}
+
+fn valid_text(name: &str) -> Vec<u8> {
+    fs::read(fixtures().join("ok").join(name)).expect("fixture is there")
+}
+
+/// Reads bytes as a single file; rows and the worst severity.
+fn read_bytes(bytes: &[u8]) -> Option<(Vec<IoRecord>, Severity)> {
+    let place = tempfile::tempdir().expect("temporary directory");
+    let path = place.path().join("x.blktrace.0");
+    fs::write(&path, bytes).expect("written");
+    let found = discover(&path).ok()?;
+    let mut rows = Vec::new();
+    let mut worst = found.ledger.worst();
+    for capture in &found.captures {
+        let summary = capture.read(&mut |row| rows.push(row)).ok()?;
+        worst = worst.max(summary.ledger.worst());
+    }
+    Some((rows, worst))
+}
+
+fn any_event() -> impl Strategy<Value = BlockEvent> {
+    let op = prop_oneof![
+        4 => Just(Op::Read), 4 => Just(Op::Write), 1 => Just(Op::Discard), 1 => Just(Op::Flush),
+        1 => Just(Op::WriteZeroes), 1 => Just(Op::Other)
+    ];
+    let place = (0_u64..12, 0_u64..5, 0_u64..20, 0_i64..400_000_000_000, prop::bool::weighted(0.1));
+    (prop::sample::select(Action::ALL.to_vec()), op, 0_u8..32, 0_u32..3, place).prop_map(
+        |(action, op, flags, device, (sector, length, split, time, passthrough))| BlockEvent {
+            time,
+            sector: sector * 8,
+            // Odd lengths, and one that no medium has.
+            bytes: match length {
+                4 => u64::MAX,
+                3 => 100,
+                n => n * 4096,
+            },
+            split_at: split * 4,
+            device: DeviceId { major: 8, minor: device },
+            cpu: device,
+            pid: 7,
+            error: -i32::from(flags & 1),
+            name: iotriage_trace::names::NameId::BY_PID,
+            action,
+            op,
+            flags: Flags(flags),
+            passthrough,
+        },
+    )
+}
+
+fn pair(events: &[BlockEvent], batch_size: usize, options: PairingOptions) -> (Vec<IoRecord>, iotriage_trace::pairing::PairingSummary) {
+    let mut pairer = Pairer::new(options, "test".into());
+    let mut rows = Vec::new();
+    for events in events.chunks(batch_size) {
+        let batch = EventBatch { events: events.to_vec(), ..EventBatch::default() };
+        pairer.push(&batch, &mut rows);
+    }
+    let summary = pairer.finish(&mut rows);
+    (rows, summary)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_bytes_never_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..4096), magic in prop::bool::ANY) {
+        if magic && bytes.len() >= 4 {
+            bytes[..4].copy_from_slice(&[7, 0x74, 0x61, 0x65]);
+        }
+        read_bytes(&bytes);
+        sniff(&bytes);
+    }
+
+    #[test]
+    fn damaged_records_never_panic_and_never_add_requests(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = valid();
+        for (at, value) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        bytes.truncate(cut.index(bytes.len()) + 1);
+        let records = bytes.len() / 48 + 1;
+        if let Some((rows, _)) = read_bytes(&bytes) {
+            prop_assert!(rows.len() <= records, "{} rows of {records} records", rows.len());
+        }
+    }
+
+    #[test]
+    fn a_cut_inside_a_record_is_always_reported(cut in 1_usize..48) {
+        let mut bytes = valid();
+        bytes.truncate(bytes.len() - cut);
+        let (_, worst) = read_bytes(&bytes).expect("the rest is readable");
+        prop_assert!(worst >= Severity::DataLoss);
+    }
+
+    #[test]
+    fn damaged_lines_never_panic(
+        which in prop::sample::select(vec!["blkparse/default_layout.txt", "bpftrace/mixed.txt"]),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24),
+    ) {
+        let mut bytes = valid_text(which);
+        for (at, value) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        read_bytes(&bytes);
+    }
+
+    #[test]
+    fn random_lines_never_panic(text in "([QIDCMGAX8, ]{0,3}[0-9,. +/()\\[\\]A-Za-z<-]{0,80}\n){0,40}") {
+        for format in formats::ALL {
+            format.sniff(text.as_bytes());
+        }
+        read_bytes(text.as_bytes());
+        for word in text.split_whitespace() {
+            parse_rwbs(word.as_bytes());
+        }
+    }
+
+    #[test]
+    fn pairing_accounts_for_every_event_whatever_their_order(events in prop::collection::vec(any_event(), 0..200)) {
+        let (rows, summary) = pair(&events, 16, PairingOptions::default());
+        prop_assert_eq!(summary.events, events.len() as u64);
+        let counted: u64 = summary.devices.iter().map(|d| d.counts.total()).sum();
+        prop_assert_eq!(counted, events.len() as u64);
+        prop_assert_eq!(summary.rows, rows.len() as u64);
+        for row in &rows {
+            prop_assert_eq!(row.queue_depth.is_some(), row.t_issue.is_some());
+            prop_assert!(row.t_queue.or(row.t_insert).or(row.t_issue).or(row.t_complete).is_some());
+        }
+    }
+
+    #[test]
+    fn rows_do_not_depend_on_how_events_are_batched(events in prop::collection::vec(any_event(), 0..200), size in 1_usize..64) {
+        let (a, summary_a) = pair(&events, size, PairingOptions::default());
+        let (b, summary_b) = pair(&events, 1000, PairingOptions::default());
+        prop_assert_eq!(a, b);
+        prop_assert_eq!(summary_a.ledger, summary_b.ledger);
+        prop_assert_eq!(summary_a.losses, summary_b.losses);
+    }
+
+    #[test]
+    fn outstanding_requests_stay_below_their_cap(events in prop::collection::vec(any_event(), 0..300)) {
+        let only_begun: Vec<_> = events.into_iter().map(|e| BlockEvent { action: Action::Queue, bytes: 4096, ..e }).collect();
+        let (rows, summary) = pair(&only_begun, 16, PairingOptions { max_outstanding: 10 });
+        let given_up = summary.ledger.count("too_many_outstanding");
+        let unmatched = summary.ledger.count("unmatched_queue");
+        prop_assert_eq!(rows.len() as u64 + given_up + unmatched, only_begun.len() as u64);
+    }
+
+    #[test]
+    fn headers_read_back_as_written_in_either_byte_order(
+        words in prop::array::uniform8(any::<u32>()), time in any::<u64>(), sector in any::<u64>(), big in prop::bool::ANY,
+    ) {
+        let header = Header {
+            sequence: words[0], time, sector, bytes: words[1], action: words[2], pid: words[3], device: words[4],
+            cpu: words[5], error: words[6] as u16, pdu_len: words[7] as u16,
+        };
+        prop_assert_eq!(Header::decode(&header.encode(big), big), header);
+    }
+}
+
+#[test]
+fn two_readings_give_the_same_text() {
+    let root = fixtures().join("lab/A/flush_stall");
+    assert_eq!(dump::archive(&root), dump::archive(&root));
+}
