@@ -1,0 +1,306 @@
+//! The dataset `ios/`: one row per I/O request, partitioned by host, device and date.
+//!
+//! | column | type | unit, meaning |
+//! |---|---|---|
+//! | host, device, capture | string | who was asked; `device` is `major:minor`; `capture` names the log |
+//! | clock | string | `unix`, `monotonic` or `relative`: what the times count from |
+//! | t_queue, t_insert, t_issue, t_complete | i64, nullable | ns; null = not carried by the log, or cut off |
+//! | sector | u64 | first sector, 512 B units |
+//! | bytes | u64 | length |
+//! | op | string | read, write, discard, flush, write_zeroes, other |
+//! | flags | u8 | 1 sync, 2 meta, 4 fua, 8 preflush, 16 ahead |
+//! | queue_depth | u32, nullable | requests in flight on the device just after the issue, itself included |
+//! | merges, requeues, splits | u32 | events of each kind in its life |
+//! | error | i32 | signed errno, 0 = success |
+//! | pid, comm, cpu | u32, string, u32 | who queued it, and where |
+//! | source | string | the log format |
+//!
+//! Rows of one file stand in the order in which reading finished them: completion order, with
+//! requests that never ended last.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt32Array, UInt64Array};
+use arrow::datatypes::{DataType, Field, Int32Type, Schema, SchemaRef};
+use iotriage_trace::record::{Clock, DeviceId, IoRecord, Op};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+use crate::StoreError;
+use crate::layout::{Layout, utc_date};
+use crate::publish::Staging;
+
+/// Rows of a Parquet row group: the unit in which readers skip by time.
+pub const ROW_GROUP_ROWS: usize = 1 << 17;
+
+/// Rows handed to the Parquet encoder at once.
+const BATCH_ROWS: usize = 1 << 13;
+
+/// The schema of the dataset, see the module's table.
+pub fn schema() -> SchemaRef {
+    let text = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let fields = [
+        ("host", text(), false),
+        ("device", text(), false),
+        ("capture", text(), false),
+        ("clock", text(), false),
+        ("t_queue", DataType::Int64, true),
+        ("t_insert", DataType::Int64, true),
+        ("t_issue", DataType::Int64, true),
+        ("t_complete", DataType::Int64, true),
+        ("sector", DataType::UInt64, false),
+        ("bytes", DataType::UInt64, false),
+        ("op", text(), false),
+        ("flags", DataType::UInt8, false),
+        ("queue_depth", DataType::UInt32, true),
+        ("merges", DataType::UInt32, false),
+        ("requeues", DataType::UInt32, false),
+        ("splits", DataType::UInt32, false),
+        ("error", DataType::Int32, false),
+        ("pid", DataType::UInt32, false),
+        ("comm", text(), false),
+        ("cpu", DataType::UInt32, false),
+        ("source", text(), false),
+    ];
+    Arc::new(Schema::new(fields.map(|(name, kind, nullable)| Field::new(name, kind, nullable)).to_vec()))
+}
+
+/// Parquet settings: times and sectors as deltas, names as dictionaries, zstd level 1 over all.
+fn properties() -> WriterProperties {
+    let column = |name: &str| ColumnPath::from(name);
+    let mut builder = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_created_by("iotriage".to_owned());
+    for name in ["t_queue", "t_insert", "t_issue", "t_complete"] {
+        builder = builder.set_column_dictionary_enabled(column(name), false).set_column_encoding(column(name), Encoding::DELTA_BINARY_PACKED);
+    }
+    builder = builder.set_column_dictionary_enabled(column("sector"), false);
+    builder.build()
+}
+
+/// What the rows of one capture have in common.
+#[derive(Debug, Clone)]
+pub struct IosSource {
+    /// The host the capture was taken on.
+    pub host: String,
+    /// The capture's name.
+    pub capture: String,
+    /// What its times count from.
+    pub clock: Clock,
+    /// The log format.
+    pub format: String,
+}
+
+/// One Parquet file that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IosFile {
+    /// Path relative to the output folder.
+    pub path: String,
+    /// The device in it.
+    pub device: DeviceId,
+    /// Rows in it.
+    pub rows: u64,
+}
+
+/// Writes the rows of one capture into its staging area, a file per device and UTC date.
+///
+/// Memory: one row group per open file, whatever the capture's length.
+pub struct IosWriter<'a> {
+    staging: &'a mut Staging,
+    source: IosSource,
+    schema: SchemaRef,
+    open: BTreeMap<(DeviceId, i64), OpenFile>,
+}
+
+struct OpenFile {
+    relative: String,
+    path: PathBuf,
+    writer: ArrowWriter<File>,
+    pending: Vec<IoRecord>,
+    rows: u64,
+}
+
+const DAY_NS: i64 = 86_400_000_000_000;
+
+impl<'a> IosWriter<'a> {
+    /// A writer without rows.
+    pub fn new(staging: &'a mut Staging, source: IosSource) -> Self {
+        Self { staging, source, schema: schema(), open: BTreeMap::new() }
+    }
+
+    /// Adds one row.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the file cannot be written.
+    pub fn push(&mut self, record: IoRecord) -> Result<(), StoreError> {
+        let day = match self.source.clock {
+            Clock::Unix => record.t_complete.or(record.t_issue).or(record.t_insert).or(record.t_queue).unwrap_or(0).div_euclid(DAY_NS),
+            Clock::Monotonic | Clock::Relative => 0,
+        };
+        let key = (record.device, day);
+        if !self.open.contains_key(&key) {
+            let file = self.create(record.device, day)?;
+            self.open.insert(key, file);
+        }
+        if let Some(file) = self.open.get_mut(&key) {
+            file.pending.push(record);
+            if file.pending.len() >= BATCH_ROWS {
+                flush(file, &self.source, &self.schema)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, device: DeviceId, day: i64) -> Result<OpenFile, StoreError> {
+        let date = match self.source.clock {
+            Clock::Unix => utc_date(day.saturating_mul(DAY_NS)),
+            // Without a wall clock there is no date to file under.
+            Clock::Monotonic | Clock::Relative => "unanchored".to_owned(),
+        };
+        let relative = Layout::ios_file(&self.source.host, &device.to_string(), &date, &self.source.capture);
+        let path = self.staging.path(&relative)?;
+        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        // Readers get plain strings: the dictionary is how they are stored, not what they are.
+        let options = ArrowWriterOptions::new().with_properties(properties()).with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(file, self.schema.clone(), options).map_err(StoreError::parquet(&path))?;
+        Ok(OpenFile { relative, path, writer, pending: Vec::with_capacity(BATCH_ROWS), rows: 0 })
+    }
+
+    /// Writes what is pending and closes the files, sorted by device and date.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn finish(mut self) -> Result<Vec<IosFile>, StoreError> {
+        let mut files = Vec::with_capacity(self.open.len());
+        for ((device, _), mut file) in std::mem::take(&mut self.open) {
+            flush(&mut file, &self.source, &self.schema)?;
+            file.writer.close().map_err(StoreError::parquet(&file.path))?;
+            files.push(IosFile { path: file.relative, device, rows: file.rows });
+        }
+        Ok(files)
+    }
+}
+
+fn flush(file: &mut OpenFile, source: &IosSource, schema: &SchemaRef) -> Result<(), StoreError> {
+    if file.pending.is_empty() {
+        return Ok(());
+    }
+    let batch = batch(&file.pending, source, schema).map_err(StoreError::arrow(&file.path))?;
+    file.writer.write(&batch).map_err(StoreError::parquet(&file.path))?;
+    file.rows += file.pending.len() as u64;
+    file.pending.clear();
+    Ok(())
+}
+
+/// Every operation, in the order of its dictionary key.
+const OPS: [Op; 6] = [Op::Read, Op::Write, Op::Discard, Op::Flush, Op::WriteZeroes, Op::Other];
+
+fn batch(rows: &[IoRecord], source: &IosSource, schema: &SchemaRef) -> Result<RecordBatch, arrow::error::ArrowError> {
+    let constant = |text: &str| -> Result<ArrayRef, arrow::error::ArrowError> {
+        let keys = Int32Array::from_value(0, rows.len());
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::new(StringArray::from(vec![text])))?))
+    };
+    let times = |field: fn(&IoRecord) -> Option<i64>| -> ArrayRef { Arc::new(Int64Array::from_iter(rows.iter().map(field))) };
+    let u32s = |field: fn(&IoRecord) -> u32| -> ArrayRef { Arc::new(UInt32Array::from_iter_values(rows.iter().map(field))) };
+    let u64s = |field: fn(&IoRecord) -> u64| -> ArrayRef { Arc::new(UInt64Array::from_iter_values(rows.iter().map(field))) };
+
+    let op_keys = Int32Array::from_iter_values(rows.iter().map(|r| OPS.iter().position(|o| *o == r.op).unwrap_or(OPS.len() - 1) as i32));
+    let ops = DictionaryArray::<Int32Type>::try_new(op_keys, Arc::new(StringArray::from_iter_values(OPS.map(Op::name))))?;
+    let comms: DictionaryArray<Int32Type> = rows.iter().map(|r| &*r.comm).collect();
+
+    let device = rows.first().map(|r| r.device.to_string()).unwrap_or_default();
+    let columns: Vec<ArrayRef> = vec![
+        constant(&source.host)?,
+        constant(&device)?,
+        constant(&source.capture)?,
+        constant(source.clock.name())?,
+        times(|r| r.t_queue),
+        times(|r| r.t_insert),
+        times(|r| r.t_issue),
+        times(|r| r.t_complete),
+        u64s(|r| r.sector),
+        u64s(|r| r.bytes),
+        Arc::new(ops),
+        Arc::new(UInt8Array::from_iter_values(rows.iter().map(|r| r.flags.0))),
+        Arc::new(UInt32Array::from_iter(rows.iter().map(|r| r.queue_depth))),
+        u32s(|r| r.merges),
+        u32s(|r| r.requeues),
+        u32s(|r| r.splits),
+        Arc::new(Int32Array::from_iter_values(rows.iter().map(|r| r.error))),
+        u32s(|r| r.pid),
+        Arc::new(comms),
+        u32s(|r| r.cpu),
+        constant(&source.format)?,
+    ];
+    RecordBatch::try_new(schema.clone(), columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotriage_trace::record::Flags;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    fn record(device: DeviceId, t: i64) -> IoRecord {
+        IoRecord {
+            device,
+            t_queue: Some(t - 5),
+            t_insert: None,
+            t_issue: Some(t - 3),
+            t_complete: Some(t),
+            sector: 8,
+            bytes: 4096,
+            op: Op::Write,
+            flags: Flags::SYNC | Flags::FUA,
+            queue_depth: Some(1),
+            merges: 2,
+            requeues: 0,
+            splits: 0,
+            error: -5,
+            pid: 7,
+            comm: "a\"b".into(),
+            cpu: 1,
+        }
+    }
+
+    #[test]
+    fn rows_are_filed_by_device_and_date_and_read_back_as_plain_strings() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        let mut staging = Staging::begin(&layout, "ingest", "c").unwrap();
+        let source = IosSource { host: "h".to_owned(), capture: "c".to_owned(), clock: Clock::Unix, format: "blktrace".to_owned() };
+        let mut writer = IosWriter::new(&mut staging, source);
+        let (a, b) = (DeviceId { major: 8, minor: 0 }, DeviceId { major: 259, minor: 1 });
+        for t in 0..20_000 {
+            writer.push(record(a, t)).unwrap();
+        }
+        writer.push(record(a, DAY_NS + 1)).unwrap();
+        writer.push(record(b, 3)).unwrap();
+        let files = writer.finish().unwrap();
+        let paths: Vec<_> = files.iter().map(|f| (f.path.as_str(), f.rows)).collect();
+        assert_eq!(
+            paths,
+            [
+                ("ios/host=h/device=8%3A0/date=1970-01-01/c.parquet", 20_000),
+                ("ios/host=h/device=8%3A0/date=1970-01-02/c.parquet", 1),
+                ("ios/host=h/device=259%3A1/date=1970-01-01/c.parquet", 1),
+            ]
+        );
+        let path = staging.path(&files[0].path).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+        assert_eq!(reader.schema().field_with_name("op").unwrap().data_type(), &DataType::Utf8);
+        let batch = reader.build().unwrap().next().unwrap().unwrap();
+        let comm = batch.column_by_name("comm").unwrap().as_any().downcast_ref::<StringArray>().unwrap();
+        let op = batch.column_by_name("op").unwrap().as_any().downcast_ref::<StringArray>().unwrap();
+        let insert = batch.column_by_name("t_insert").unwrap();
+        assert_eq!((comm.value(0), op.value(0), insert.null_count()), ("a\"b", "write", batch.num_rows()));
+    }
+}

@@ -1,0 +1,160 @@
+//! The table `cluster/labels.parquet`: what each window was called, and why.
+//!
+//! One row per row of the window tables, in the same order (captures sorted, then as stored), with
+//! the window's key so that it can be joined without relying on that.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, UInt8Array, UInt32Array};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use crate::StoreError;
+
+/// The label of one window.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LabelRecord {
+    /// Key: capture.
+    pub capture: String,
+    /// Key: device, `major:minor`.
+    pub device: String,
+    /// Key: first ns of the window.
+    pub window_start_ns: i64,
+    /// Cluster number from 1; `None` where the window was not clustered.
+    pub cluster: Option<u32>,
+    /// Class 1..=8; `None` = cannot tell.
+    pub class: Option<u8>,
+    /// The class's name, or empty.
+    pub class_name: String,
+    /// The root cause, or empty.
+    pub root_cause: String,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// Evidence lines, strongest first.
+    pub evidence: Vec<String>,
+    /// What is missing to say more.
+    pub missing: Vec<String>,
+}
+
+/// Writes `rows` as one Parquet file at `path`.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
+    let item = Arc::new(Field::new("item", DataType::Utf8, false));
+    let list = DataType::List(item.clone());
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("capture", DataType::Utf8, false),
+        Field::new("device", DataType::Utf8, false),
+        Field::new("window_start_ns", DataType::Int64, false),
+        Field::new("cluster", DataType::UInt32, true),
+        Field::new("class", DataType::UInt8, true),
+        Field::new("class_name", DataType::Utf8, false),
+        Field::new("root_cause", DataType::Utf8, false),
+        Field::new("confidence", DataType::Float64, false),
+        Field::new("evidence", list.clone(), false),
+        Field::new("missing", list, false),
+    ]));
+    let text = |f: fn(&LabelRecord) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(rows.iter().map(f))) };
+    let lines = |f: fn(&LabelRecord) -> &[String]| -> Result<ArrayRef, StoreError> {
+        let values = StringArray::from_iter_values(rows.iter().flat_map(|r| f(r).iter()));
+        let offsets = OffsetBuffer::from_lengths(rows.iter().map(|r| f(r).len()));
+        Ok(Arc::new(ListArray::try_new(item.clone(), offsets, Arc::new(values), None).map_err(StoreError::arrow(path))?))
+    };
+    let columns: Vec<ArrayRef> = vec![
+        text(|r| &r.capture),
+        text(|r| &r.device),
+        Arc::new(Int64Array::from_iter_values(rows.iter().map(|r| r.window_start_ns))),
+        Arc::new(UInt32Array::from_iter(rows.iter().map(|r| r.cluster))),
+        Arc::new(UInt8Array::from_iter(rows.iter().map(|r| r.class))),
+        text(|r| &r.class_name),
+        text(|r| &r.root_cause),
+        Arc::new(Float64Array::from_iter_values(rows.iter().map(|r| r.confidence))),
+        lines(|r| &r.evidence)?,
+        lines(|r| &r.missing)?,
+    ];
+    let batch = RecordBatch::try_new(schema.clone(), columns).map_err(StoreError::arrow(path))?;
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).set_created_by("iotriage".to_owned()).build();
+    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    let file = File::create(path).map_err(StoreError::io("create", path))?;
+    let mut writer = ArrowWriter::try_new_with_options(file, schema, options).map_err(StoreError::parquet(path))?;
+    writer.write(&batch).map_err(StoreError::parquet(path))?;
+    writer.close().map_err(StoreError::parquet(path))?;
+    Ok(())
+}
+
+/// Reads what [`write`] wrote.
+///
+/// # Errors
+/// [`StoreError`]; [`StoreError::Layout`] where a column is missing or of another type.
+pub fn read(path: &Path) -> Result<Vec<LabelRecord>, StoreError> {
+    let file = File::open(path).map_err(StoreError::io("open", path))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(StoreError::parquet(path))?;
+    let mut rows = Vec::new();
+    for batch in builder.build().map_err(StoreError::parquet(path))? {
+        let batch = batch.map_err(StoreError::arrow(path))?;
+        let [capture, device, class_name, root_cause] = ["capture", "device", "class_name", "root_cause"].map(|n| column::<StringArray>(&batch, n, path));
+        let (capture, device, class_name, root_cause) = (capture?, device?, class_name?, root_cause?);
+        let start = column::<Int64Array>(&batch, "window_start_ns", path)?;
+        let cluster = column::<UInt32Array>(&batch, "cluster", path)?;
+        let class = column::<UInt8Array>(&batch, "class", path)?;
+        let confidence = column::<Float64Array>(&batch, "confidence", path)?;
+        let (evidence, missing) = (column::<ListArray>(&batch, "evidence", path)?, column::<ListArray>(&batch, "missing", path)?);
+        for i in 0..batch.num_rows() {
+            rows.push(LabelRecord {
+                capture: capture.value(i).to_owned(),
+                device: device.value(i).to_owned(),
+                window_start_ns: start.value(i),
+                cluster: cluster.is_valid(i).then(|| cluster.value(i)),
+                class: class.is_valid(i).then(|| class.value(i)),
+                class_name: class_name.value(i).to_owned(),
+                root_cause: root_cause.value(i).to_owned(),
+                confidence: confidence.value(i),
+                evidence: strings(&evidence.value(i)),
+                missing: strings(&missing.value(i)),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+fn strings(array: &ArrayRef) -> Vec<String> {
+    array.as_any().downcast_ref::<StringArray>().map(|a| a.iter().flatten().map(str::to_owned).collect()).unwrap_or_default()
+}
+
+fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str, path: &Path) -> Result<&'a T, StoreError> {
+    crate::windows::column(batch, name, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_read_back_as_they_were_written() {
+        let rows = vec![
+            LabelRecord { capture: "c".to_owned(), device: "8:0".to_owned(), missing: vec!["x".to_owned()], ..LabelRecord::default() },
+            LabelRecord {
+                window_start_ns: -5,
+                cluster: Some(3),
+                class: Some(8),
+                class_name: "service cliff".to_owned(),
+                root_cause: "periodic garbage collection".to_owned(),
+                confidence: 0.25,
+                evidence: vec!["a".to_owned(), "b".to_owned()],
+                ..LabelRecord::default()
+            },
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("labels.parquet");
+        write(&path, &rows).unwrap();
+        assert_eq!(read(&path).unwrap(), rows);
+    }
+}
