@@ -1,0 +1,284 @@
+//! Applies the catalogue to one window.
+//!
+//! Each cause scores the weighted harmonic mean of its conditions' memberships: a condition that
+//! fails outright makes it 0 however many others hold. A class scores as its best cause. The window gets
+//! the best class if that reaches the catalogue's floor, else "cannot tell". Confidence is the
+//! score, lowered by how close the best cause of *another* class comes and by the trust in the
+//! window's data.
+
+use super::catalogue::{Catalogue, Cause, Class, Condition};
+
+/// What is known of one window.
+#[derive(Debug, Clone, Copy)]
+pub struct Observation<'a> {
+    /// Values in the order of the judge's columns; `None` = cannot be said from this log.
+    pub values: &'a [Option<f64>],
+    /// I/Os that completed in the window.
+    pub n: u64,
+    /// Too few I/Os for statistics.
+    pub sparse: bool,
+    /// I/Os outstanding and none completed.
+    pub stalled: bool,
+    /// `A` (complete) to `D`.
+    pub trust: char,
+}
+
+/// The judgement of one window.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Diagnosis {
+    /// Class number 1..=8; `None` = cannot tell.
+    pub class: Option<u8>,
+    /// The class's name, or empty.
+    pub class_name: String,
+    /// The root cause, or empty. `none` for a healthy window.
+    pub root_cause: String,
+    /// 0 to 1: score x margin x trust. 0 where the class cannot be told.
+    pub confidence: f64,
+    /// What decided, strongest first.
+    pub evidence: Vec<EvidenceLine>,
+    /// What would be needed to say more.
+    pub missing: Vec<String>,
+    /// The best cause of another class and its score, if any scored above 0.
+    pub runner_up: Option<(String, f64)>,
+}
+
+/// One reason, in words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EvidenceLine {
+    /// The column that it rests on.
+    pub column: String,
+    /// The sentence, with the number in it.
+    pub text: String,
+    /// How far it speaks for the cause, 0 to 1.
+    pub membership: f64,
+}
+
+/// A catalogue bound to the columns of a table.
+#[derive(Debug)]
+pub struct Judge<'a> {
+    catalogue: &'a Catalogue,
+    columns: &'a [String],
+}
+
+struct Scored<'a> {
+    class: &'a Class,
+    cause: &'a Cause,
+    score: f64,
+    lines: Vec<EvidenceLine>,
+}
+
+/// Below this share of all weights seen, a cause with optional conditions is not judged.
+const LEAST_SEEN: f64 = 0.5;
+
+impl<'a> Judge<'a> {
+    /// Binds `catalogue` to a table whose columns are named `columns`. A column named `stalled`
+    /// (0 or 1) is supplied by the judge. Rules on columns that the table lacks count as missing.
+    pub fn new(catalogue: &'a Catalogue, columns: &'a [String]) -> Self {
+        Self { catalogue, columns }
+    }
+
+    fn value(&self, column: &str, seen: &Observation<'_>) -> Option<f64> {
+        if column == "stalled" {
+            return Some(f64::from(u8::from(seen.stalled)));
+        }
+        let at = self.columns.iter().position(|c| c == column)?;
+        seen.values.get(at).copied().flatten().filter(|v| v.is_finite())
+    }
+
+    /// Membership and evidence of one condition; `Err` names the column that is missing.
+    fn weigh<'c>(&self, condition: &'c Condition, seen: &Observation<'_>) -> Result<(f64, EvidenceLine), &'c str> {
+        if !condition.any.is_empty() {
+            let mut best: Result<(f64, EvidenceLine), &str> = Err("");
+            for alternative in &condition.any {
+                match (&best, self.weigh(alternative, seen)) {
+                    (Err(_), next) => best = next,
+                    (Ok((a, _)), Ok(next)) if next.0 > *a => best = Ok(next),
+                    _ => {}
+                }
+            }
+            return best;
+        }
+        let mut value = self.value(&condition.column, seen).ok_or(condition.column.as_str())?;
+        if !condition.over.is_empty() {
+            let divisor = self.value(&condition.over, seen).ok_or(condition.over.as_str())?;
+            value = if divisor == 0.0 { 0.0 } else { value / divisor };
+        }
+        let membership = condition.membership(value);
+        let text = condition.says.replace("{value}", &condition.show.show(value));
+        Ok((membership, EvidenceLine { column: condition.column.clone(), text, membership }))
+    }
+
+    fn score<'c>(&self, class: &'c Class, cause: &'c Cause, seen: &Observation<'_>) -> Result<Scored<'c>, &'c str> {
+        let (mut reciprocals, mut weights, mut all) = (0.0, 0.0, 0.0);
+        let mut lines: Vec<(f64, EvidenceLine)> = Vec::with_capacity(cause.conditions.len());
+        for condition in &cause.conditions {
+            all += condition.weight;
+            match self.weigh(condition, seen) {
+                Ok((membership, line)) => {
+                    // Infinite at membership 0, which makes the mean 0.
+                    reciprocals += condition.weight / membership;
+                    weights += condition.weight;
+                    lines.push((condition.weight * membership, line));
+                }
+                Err(column) if !condition.optional => return Err(column),
+                Err(_) => {}
+            }
+        }
+        if weights < all * LEAST_SEEN {
+            return Err(cause.conditions.first().map_or("", |c| c.column.as_str()));
+        }
+        lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+        Ok(Scored { class, cause, score: weights / reciprocals, lines: lines.into_iter().map(|(_, l)| l).collect() })
+    }
+
+    /// Judges one window.
+    pub fn judge(&self, seen: &Observation<'_>) -> Diagnosis {
+        if seen.sparse && !seen.stalled {
+            return Diagnosis { missing: vec![format!("only {} I/Os completed: too few for a judgement", seen.n)], ..Diagnosis::default() };
+        }
+        let mut missing: Vec<(String, String)> = Vec::new();
+        let mut scored: Vec<Scored<'_>> = Vec::new();
+        for (class, cause) in self.catalogue.causes() {
+            match self.score(class, cause, seen) {
+                Ok(s) => scored.push(s),
+                Err(column) => missing.push((column.to_owned(), cause.name.clone())),
+            }
+        }
+        // Stable: equal scores keep the catalogue's order.
+        scored.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let missing_lines = || by_column(&missing);
+        let Some(best) = scored.first() else {
+            return Diagnosis { missing: missing_lines(), ..Diagnosis::default() };
+        };
+        let rival = scored.iter().find(|s| s.class.number != best.class.number);
+        let runner_up = rival.map(|s| (s.cause.name.clone(), s.score));
+        if best.score < self.catalogue.floor {
+            let mut missing = missing_lines();
+            missing.push(format!(
+                "no rule fits: the nearest is \"{}\" at {:.0} % of what it asks ({})",
+                best.cause.name,
+                best.score * 100.0,
+                best.lines.last().map_or("", |l| l.text.as_str())
+            ));
+            return Diagnosis { missing, runner_up: Some((best.cause.name.clone(), best.score)), ..Diagnosis::default() };
+        }
+        let margin = 1.0 - 0.5 * (rival.map_or(0.0, |r| r.score) / best.score).powi(2);
+        Diagnosis {
+            class: Some(best.class.number),
+            class_name: best.class.name.clone(),
+            root_cause: best.cause.name.clone(),
+            confidence: best.score * margin * trust_factor(seen.trust),
+            evidence: best.lines.clone(),
+            missing: missing_lines(),
+            runner_up,
+        }
+    }
+}
+
+/// How much of a confidence is left at each grade of trust.
+fn trust_factor(trust: char) -> f64 {
+    match trust {
+        'A' => 1.0,
+        'B' => 0.95,
+        'C' => 0.8,
+        _ => 0.5,
+    }
+}
+
+/// One line per missing column: which causes it leaves open.
+fn by_column(missing: &[(String, String)]) -> Vec<String> {
+    let mut columns: Vec<&str> = missing.iter().map(|(c, _)| c.as_str()).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+        .into_iter()
+        .map(|column| {
+            let causes: Vec<&str> = missing.iter().filter(|(c, _)| c == column).map(|(_, cause)| cause.as_str()).collect();
+            format!("{column} cannot be said from this log: nothing is said about {}", causes.join(", "))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TINY: &str = r#"
+version = 1
+floor = 0.5
+[[class]]
+number = 1
+name = "one"
+symptom = "s"
+[[class.cause]]
+name = "low"
+mechanism = "m"
+source = "s"
+[[class.cause.when]]
+column = "x"
+none_at = 2.0
+full_at = 1.0
+says = "x is {value}"
+[[class]]
+number = 2
+name = "two"
+symptom = "s"
+[[class.cause]]
+name = "high"
+mechanism = "m"
+source = "s"
+[[class.cause.when]]
+column = "x"
+none_at = 2.0
+full_at = 4.0
+says = "x is {value}"
+[[class.cause.when]]
+column = "y"
+none_at = 0.0
+full_at = 1.0
+says = "y is {value}"
+"#;
+
+    fn tiny() -> Catalogue {
+        let rest: String = (3..=8).map(|n| format!("[[class]]\nnumber = {n}\nname = \"c{n}\"\nsymptom = \"s\"\n")).collect();
+        Catalogue::parse(&format!("{TINY}{rest}")).unwrap()
+    }
+
+    fn judge(values: &[Option<f64>], sparse: bool, stalled: bool, trust: char) -> Diagnosis {
+        let catalogue = tiny();
+        let columns = ["x".to_owned(), "y".to_owned()];
+        Judge::new(&catalogue, &columns).judge(&Observation { values, n: 20, sparse, stalled, trust })
+    }
+
+    #[test]
+    fn the_class_whose_evidence_holds_wins_and_says_why() {
+        let d = judge(&[Some(4.0), Some(1.0)], false, false, 'A');
+        assert_eq!((d.class, d.root_cause.as_str(), d.confidence), (Some(2), "high", 1.0));
+        assert_eq!(d.evidence[0].text, "x is 4.00");
+        let d = judge(&[Some(0.5), Some(1.0)], false, false, 'D');
+        assert_eq!((d.class, d.root_cause.as_str(), d.confidence), (Some(1), "low", 0.5), "trust D halves it");
+    }
+
+    #[test]
+    fn one_failed_condition_sinks_a_cause_and_nothing_is_forced() {
+        let d = judge(&[Some(4.0), Some(0.0)], false, false, 'A');
+        assert_eq!((d.class, d.confidence), (None, 0.0));
+        assert!(d.missing[0].contains("no rule fits"), "{:?}", d.missing);
+    }
+
+    #[test]
+    fn a_missing_column_is_named_with_the_causes_it_leaves_open() {
+        let d = judge(&[Some(4.0), None], false, false, 'A');
+        assert_eq!(d.class, None);
+        assert_eq!(d.missing[0], "y cannot be said from this log: nothing is said about high");
+        let d = judge(&[Some(0.0), None], false, false, 'A');
+        assert_eq!((d.class, d.missing.len()), (Some(1), 1), "judged, and still says what it could not look at");
+        assert_eq!(judge(&[None, None], false, false, 'A').missing.len(), 1);
+    }
+
+    #[test]
+    fn a_sparse_window_is_not_judged_unless_it_is_stalled() {
+        assert!(judge(&[Some(4.0), Some(1.0)], true, false, 'A').missing[0].contains("too few"));
+        assert_eq!(judge(&[Some(4.0), Some(1.0)], true, true, 'A').class, Some(2));
+    }
+}
