@@ -113,8 +113,7 @@ pub struct IosFile {
 /// Writes the rows of one capture into its staging area, a file per device and UTC date.
 ///
 /// Memory: one row group per open file, whatever the capture's length.
-pub struct IosWriter<'a> {
-    staging: &'a mut Staging,
+pub struct IosWriter {
     source: IosSource,
     schema: SchemaRef,
     open: BTreeMap<(DeviceId, i64), OpenFile>,
@@ -130,24 +129,24 @@ struct OpenFile {
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
-impl<'a> IosWriter<'a> {
+impl IosWriter {
     /// A writer without rows.
-    pub fn new(staging: &'a mut Staging, source: IosSource) -> Self {
-        Self { staging, source, schema: schema(), open: BTreeMap::new() }
+    pub fn new(source: IosSource) -> Self {
+        Self { source, schema: schema(), open: BTreeMap::new() }
     }
 
-    /// Adds one row.
+    /// Adds one row; files are made in `staging` as devices and dates come up.
     ///
     /// # Errors
     /// [`StoreError`] where the file cannot be written.
-    pub fn push(&mut self, record: IoRecord) -> Result<(), StoreError> {
+    pub fn push(&mut self, staging: &mut Staging, record: IoRecord) -> Result<(), StoreError> {
         let day = match self.source.clock {
             Clock::Unix => record.t_complete.or(record.t_issue).or(record.t_insert).or(record.t_queue).unwrap_or(0).div_euclid(DAY_NS),
             Clock::Monotonic | Clock::Relative => 0,
         };
         let key = (record.device, day);
         if !self.open.contains_key(&key) {
-            let file = self.create(record.device, day)?;
+            let file = self.create(staging, record.device, day)?;
             self.open.insert(key, file);
         }
         if let Some(file) = self.open.get_mut(&key) {
@@ -159,14 +158,14 @@ impl<'a> IosWriter<'a> {
         Ok(())
     }
 
-    fn create(&mut self, device: DeviceId, day: i64) -> Result<OpenFile, StoreError> {
+    fn create(&self, staging: &mut Staging, device: DeviceId, day: i64) -> Result<OpenFile, StoreError> {
         let date = match self.source.clock {
             Clock::Unix => utc_date(day.saturating_mul(DAY_NS)),
             // Without a wall clock there is no date to file under.
             Clock::Monotonic | Clock::Relative => "unanchored".to_owned(),
         };
         let relative = Layout::ios_file(&self.source.host, &device.to_string(), &date, &self.source.capture);
-        let path = self.staging.path(&relative)?;
+        let path = staging.path(&relative)?;
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
         // Readers get plain strings: the dictionary is how they are stored, not what they are.
         let options = ArrowWriterOptions::new().with_properties(properties()).with_skip_arrow_metadata(true);
@@ -277,13 +276,13 @@ mod tests {
         let layout = Layout::new(dir.path());
         let mut staging = Staging::begin(&layout, "ingest", "c").unwrap();
         let source = IosSource { host: "h".to_owned(), capture: "c".to_owned(), clock: Clock::Unix, format: "blktrace".to_owned() };
-        let mut writer = IosWriter::new(&mut staging, source);
+        let mut writer = IosWriter::new(source);
         let (a, b) = (DeviceId { major: 8, minor: 0 }, DeviceId { major: 259, minor: 1 });
         for t in 0..20_000 {
-            writer.push(record(a, t)).unwrap();
+            writer.push(&mut staging, record(a, t)).unwrap();
         }
-        writer.push(record(a, DAY_NS + 1)).unwrap();
-        writer.push(record(b, 3)).unwrap();
+        writer.push(&mut staging, record(a, DAY_NS + 1)).unwrap();
+        writer.push(&mut staging, record(b, 3)).unwrap();
         let files = writer.finish().unwrap();
         let paths: Vec<_> = files.iter().map(|f| (f.path.as_str(), f.rows)).collect();
         assert_eq!(

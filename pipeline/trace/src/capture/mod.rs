@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use discovery::discover;
-pub use reading::{CaptureSummary, ReadOptions};
+pub use reading::{CaptureSummary, ReadOptions, RowSink};
 
 use crate::finding::ImportLedger;
 

@@ -2,7 +2,7 @@
 //!
 //! Batches pass between the two in order, so the result does not depend on their speed.
 
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use super::Capture;
@@ -29,6 +29,9 @@ pub struct ReadOptions {
     /// Bytes read from disk are added here as they are read, for progress.
     pub progress: ByteCounter,
 }
+
+/// Takes rows out of the vector that it is given; the clock is that of all their times.
+pub type RowSink<'a, E> = dyn FnMut(Clock, &mut Vec<IoRecord>) -> Result<(), E> + 'a;
 
 /// What reading a capture found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,17 +77,15 @@ impl Capture {
     ///
     /// # Errors
     /// As [`Capture::read`], and whatever `sink` returns; reading stops then.
-    pub fn read_batches<E: From<TraceError>>(
-        &self,
-        options: &ReadOptions,
-        sink: &mut dyn FnMut(Clock, &mut Vec<IoRecord>) -> Result<(), E>,
-    ) -> Result<CaptureSummary, E> {
+    pub fn read_batches<E: From<TraceError>>(&self, options: &ReadOptions, sink: &mut RowSink<'_, E>) -> Result<CaptureSummary, E> {
         let mut ledger = ImportLedger::new();
         let counter = options.progress.clone();
+        let mut pairing = options.pairing;
+        pairing.incomplete |= !self.missing_cpus.is_empty();
         let bytes_before = counter.get();
         let source = self.open(&counter, &mut ledger)?;
         let clock = source.clock();
-        let mut pairer = Pairer::new(options.pairing, self.name().into());
+        let mut pairer = Pairer::new(pairing, self.name().into());
         let mut rows = Vec::with_capacity(ROWS + EventBatch::EVENTS);
 
         thread::scope(|scope| -> Result<(), E> {
@@ -193,10 +194,8 @@ impl Capture {
 fn decode(mut source: Box<dyn EventSource>, full: &SyncSender<EventBatch>, empty: &Receiver<EventBatch>) -> ImportLedger {
     let mut ledger = ImportLedger::new();
     loop {
-        let mut batch = match empty.try_recv() {
-            Ok(batch) => batch,
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => EventBatch::default(),
-        };
+        // Where none is free, a new one is made.
+        let mut batch = empty.try_recv().unwrap_or_default();
         batch.clear();
         let more = source.next_batch(&mut batch, &mut ledger);
         if full.send(batch).is_err() || !more {

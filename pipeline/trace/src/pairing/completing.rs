@@ -36,7 +36,7 @@ impl Pairer {
                 entry.left -= left;
                 entry.error = if event.error != 0 { event.error } else { entry.error };
                 let rest = entry.key.after(left);
-                self.table.rekey(index, rest);
+                self.move_to(index, rest);
                 return;
             }
             done += entry.left;
@@ -95,7 +95,7 @@ impl Pairer {
             entry.t_data = event.time;
             // It is the closing completion that looks for it, at the request's first sector.
             let start = Key::new(device, Class::Write, entry.start);
-            self.table.rekey(index, start);
+            self.move_to(index, start);
         } else {
             let entry = self.table.remove(index);
             rows.push(self.row(&entry, event.time));
@@ -107,10 +107,12 @@ impl Pairer {
 
     /// The request at the driver that a completion of `bytes` is about, or else one handed back.
     ///
-    /// A completion without length (flush, passthrough) is of the first that was issued.
+    /// Requests of one place complete in the order of their issue, those without length among them.
+    /// Not so if the log has lost events: an old one there has lost its completion, most likely.
     fn at_driver(&self, key: Key, bytes: u64) -> Option<u32> {
-        self.table
-            .find(key, |e| e.state == State::Issued && (e.left == bytes || bytes == 0))
+        let fits = |e: &Entry| e.state == State::Issued && (e.left == bytes || bytes == 0);
+        let exact = if self.is_lossy() { self.table.find_last(key, fits) } else { self.table.find(key, fits) };
+        exact
             .or_else(|| self.table.find(key, |e| e.state == State::Issued))
             .or_else(|| self.table.find(key, |e| e.state == State::Requeued))
     }

@@ -9,7 +9,7 @@ use crate::record::{Flags, Op};
 impl Pairer {
     pub(super) fn on_issue(&mut self, device: u32, event: &BlockEvent) {
         let key = Self::key(device, event);
-        let index = match self.to_issue(key, event) {
+        let index = match self.find_to_issue(key, event) {
             Some(index) => index,
             None if event.op == Op::Flush && !event.passthrough => self.new_flush_request(device, key, event),
             None => {
@@ -17,7 +17,7 @@ impl Pairer {
                 entry.pid = event.pid;
                 entry.cpu = event.cpu;
                 entry.name = event.name;
-                self.table.insert(entry)
+                self.store(entry)
             }
         };
         self.gather(index, event.bytes);
@@ -61,7 +61,7 @@ impl Pairer {
 
     /// The entry that an issue is about: one that was handed back, or one that is queued, or one
     /// that was issued already and comes again without an R between.
-    fn to_issue(&mut self, key: Key, event: &BlockEvent) -> Option<u32> {
+    fn find_to_issue(&mut self, key: Key, event: &BlockEvent) -> Option<u32> {
         if let Some(index) = self.table.find(key, |e| e.state == State::Requeued) {
             return Some(index);
         }

@@ -84,6 +84,7 @@ impl Pairer {
     /// Gives up what is lost, so that it weighs neither on memory nor on the queue depth.
     pub(super) fn sweep(&mut self, now: i64, rows: &mut Vec<IoRecord>) {
         self.next_sweep = now.saturating_add(SWEEP_NS);
+        self.unswept = 0;
         let gone: Vec<(u32, Fate)> =
             self.table.iter().map(|(index, entry)| (index, self.fate(entry, now))).filter(|(_, fate)| *fate != Fate::Outstanding).collect();
         for (index, fate) in gone {
@@ -155,7 +156,7 @@ impl Pairer {
     /// By how much a request that came at `since` must be overtaken to be taken for lost, ns.
     fn patience(&self, entry: &Entry, since: i64) -> i64 {
         let slowest = self.devices[entry.key.device() as usize].longest_service;
-        if self.last_loss >= since {
+        if self.options.incomplete || self.last_loss >= since {
             LOST_WITH_EVIDENCE_NS.max(slowest.saturating_mul(4))
         } else {
             LOST_WITHOUT_EVIDENCE_NS.max(slowest.saturating_mul(8))
@@ -202,6 +203,17 @@ impl Pairer {
         });
     }
 
+    /// Takes an entry out whose end will not be waited for.
+    pub(super) fn give_up(&mut self, index: u32) {
+        let entry = self.table.remove(index);
+        if entry.state == State::Issued {
+            self.leave_driver(entry.key.device());
+        }
+        if entry.t_issue != NEVER {
+            self.note_loss(LossKind::UnmatchedIssue, entry.t_issue, 1);
+        }
+    }
+
     /// Frees half of the table: a log without completions must not fill the memory.
     fn give_up_oldest_half(&mut self) {
         let mut all: Vec<(i64, u32)> = self.table.iter().map(|(index, e)| (e.since(), index)).collect();
@@ -209,13 +221,7 @@ impl Pairer {
         all.truncate(all.len().div_ceil(2));
         let count = all.len() as u64;
         for (_, index) in all {
-            let entry = self.table.remove(index);
-            if entry.state == State::Issued {
-                self.leave_driver(entry.key.device());
-            }
-            if entry.t_issue != NEVER {
-                self.note_loss(LossKind::UnmatchedIssue, entry.t_issue, 1);
-            }
+            self.give_up(index);
         }
         let limit = self.options.max_outstanding;
         self.note("too_many_outstanding", Severity::DataLoss, count, || {

@@ -97,7 +97,7 @@ impl Pairer {
             first(bio.t_queue, bio.pid, bio.cpu, bio.name);
         }
         entry.merges = waiting.saturating_sub(1);
-        self.table.insert(entry)
+        self.store(entry)
     }
 
     /// A completion of length 0 that is not of a flush request: the end of a bio that asked for a flush.

@@ -44,16 +44,22 @@ pub struct PairingOptions {
     /// Requests outstanding at most, over all devices; the oldest half is given up beyond that.
     /// About 200 bytes each.
     pub max_outstanding: usize,
+    /// The log is known to be incomplete from the outset, as where a CPU's file is missing: requests
+    /// that others overtook are given up sooner, and a completion goes to the latest issue at its place.
+    pub incomplete: bool,
 }
 
 impl Default for PairingOptions {
     fn default() -> Self {
-        Self { max_outstanding: 2_000_000 }
+        Self { max_outstanding: 2_000_000, incomplete: false }
     }
 }
 
 /// Devices told apart in one capture at most. A log that names more is broken or hostile.
 const MAX_DEVICES: usize = 4096;
+
+/// Requests outstanding at one sector of a device at most; they are searched one by one.
+const MAX_AT_PLACE: u32 = 1024;
 
 /// What is kept of one device.
 #[derive(Debug)]
@@ -123,6 +129,8 @@ pub struct Pairer {
     last_loss: i64,
     span: Option<(i64, i64)>,
     next_sweep: i64,
+    /// Events since the last sweep.
+    unswept: usize,
     /// Completions without an issue since the last issue of any device, see `ending`.
     unmatched_tail: Vec<(Key, Entry, i64)>,
     events: u64,
@@ -145,6 +153,7 @@ impl Pairer {
             last_loss: NEVER,
             span: None,
             next_sweep: NEVER,
+            unswept: 0,
             unmatched_tail: Vec::new(),
             events: 0,
             rows: 0,
@@ -206,7 +215,11 @@ impl Pairer {
             // These say nothing about a single request; they are counted.
             Action::Sleep | Action::Plug | Action::Unplug | Action::TimerUnplug | Action::Abort | Action::DriverData | Action::Unknown => {}
         }
-        if event.time >= self.next_sweep || self.table.len() > self.options.max_outstanding {
+        self.unswept += 1;
+        // A sweep costs as much as there are entries: not without as many events since the last one,
+        // however the times jump.
+        let due = event.time >= self.next_sweep && self.unswept >= self.table.len();
+        if due || self.table.len() > self.options.max_outstanding {
             self.sweep(event.time, rows);
         }
     }
@@ -236,6 +249,35 @@ impl Pairer {
         };
         self.last_device = Some((id, index));
         Some(index)
+    }
+
+    /// Whether the log is known to have lost events.
+    fn is_lossy(&self) -> bool {
+        self.options.incomplete || self.last_loss != NEVER
+    }
+
+    /// Stores an entry; the first of its place is given up if there are too many.
+    fn store(&mut self, entry: Entry) -> u32 {
+        let (index, at_place) = self.table.insert(entry);
+        self.bound_place(entry.key, at_place);
+        index
+    }
+
+    /// Moves an entry to another place, with the same limit.
+    fn move_to(&mut self, index: u32, key: Key) {
+        let at_place = self.table.rekey(index, key);
+        self.bound_place(key, at_place);
+    }
+
+    fn bound_place(&mut self, key: Key, at_place: u32) {
+        if at_place > MAX_AT_PLACE
+            && let Some(first) = self.table.find(key, |_| true)
+        {
+            self.give_up(first);
+            self.note("too_many_outstanding", Severity::DataLoss, 1, || {
+                ("requests".into(), format!("at most {MAX_AT_PLACE} outstanding at one place"), "more; the first was given up".into())
+            });
+        }
     }
 
     /// The key of an event's request.

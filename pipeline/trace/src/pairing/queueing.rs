@@ -127,7 +127,7 @@ impl Pairer {
         rest.merges = 0;
         let device = rest.key.device();
         let preflush = rest.flags.contains(Flags::PREFLUSH);
-        let index = self.table.insert(rest);
+        let index = self.store(rest);
         if preflush {
             self.await_flush(device, index);
         }
@@ -140,7 +140,7 @@ impl Pairer {
         entry.pid = event.pid;
         entry.cpu = event.cpu;
         entry.name = event.name;
-        let index = self.table.insert(entry);
+        let index = self.store(entry);
         if event.flags.contains(Flags::PREFLUSH) {
             self.await_flush(device, index);
         }

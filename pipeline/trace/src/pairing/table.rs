@@ -177,7 +177,15 @@ impl Entry {
 pub(super) struct Table {
     slots: Vec<Entry>,
     free: Vec<u32>,
-    heads: HashMap<Key, u32, BuildFoldHasher>,
+    chains: HashMap<Key, Chain, BuildFoldHasher>,
+}
+
+/// The entries of one key.
+#[derive(Debug, Clone, Copy)]
+struct Chain {
+    first: u32,
+    last: u32,
+    length: u32,
 }
 
 impl Table {
@@ -198,9 +206,9 @@ impl Table {
         &mut self.slots[index as usize]
     }
 
-    /// Stores an entry behind others of its key.
+    /// Stores an entry behind others of its key; its index and how many there are of the key now.
     #[inline]
-    pub(super) fn insert(&mut self, mut entry: Entry) -> u32 {
+    pub(super) fn insert(&mut self, mut entry: Entry) -> (u32, u32) {
         entry.next = NIL;
         let key = entry.key;
         let index = match self.free.pop() {
@@ -216,14 +224,13 @@ impl Table {
                 (self.slots.len() - 1) as u32
             }
         };
-        self.link(key, index);
-        index
+        (index, self.link(key, index))
     }
 
     /// The first entry of `key` for which `wanted` holds.
     #[inline]
     pub(super) fn find(&self, key: Key, wanted: impl Fn(&Entry) -> bool) -> Option<u32> {
-        let mut index = *self.heads.get(&key)?;
+        let mut index = self.chains.get(&key)?.first;
         loop {
             let entry = &self.slots[index as usize];
             if wanted(entry) {
@@ -236,6 +243,20 @@ impl Table {
         }
     }
 
+    /// The last entry of `key` for which `wanted` holds.
+    pub(super) fn find_last(&self, key: Key, wanted: impl Fn(&Entry) -> bool) -> Option<u32> {
+        let mut index = self.chains.get(&key)?.first;
+        let mut found = None;
+        while index != NIL {
+            let entry = &self.slots[index as usize];
+            if wanted(entry) {
+                found = Some(index);
+            }
+            index = entry.next;
+        }
+        found
+    }
+
     /// Takes an entry out.
     #[inline]
     pub(super) fn remove(&mut self, index: u32) -> Entry {
@@ -246,13 +267,13 @@ impl Table {
         entry
     }
 
-    /// Moves an entry to another key.
-    pub(super) fn rekey(&mut self, index: u32, key: Key) {
+    /// Moves an entry to another key; how many there are of that now.
+    pub(super) fn rekey(&mut self, index: u32, key: Key) -> u32 {
         self.unlink(self.slots[index as usize].key, index);
         let entry = &mut self.slots[index as usize];
         entry.key = key;
         entry.next = NIL;
-        self.link(key, index);
+        self.link(key, index)
     }
 
     /// Indices and entries in use, in slot order.
@@ -260,33 +281,36 @@ impl Table {
         self.slots.iter().enumerate().filter(|(_, e)| e.state != State::Free).map(|(i, e)| (i as u32, e))
     }
 
-    fn link(&mut self, key: Key, index: u32) {
-        let mut at = *self.heads.entry(key).or_insert(index);
-        if at == index {
-            return;
+    fn link(&mut self, key: Key, index: u32) -> u32 {
+        let chain = self.chains.entry(key).or_insert(Chain { first: index, last: index, length: 0 });
+        chain.length += 1;
+        if chain.length > 1 {
+            self.slots[chain.last as usize].next = index;
+            chain.last = index;
         }
-        while self.slots[at as usize].next != NIL {
-            at = self.slots[at as usize].next;
-        }
-        self.slots[at as usize].next = index;
+        chain.length
     }
 
     fn unlink(&mut self, key: Key, index: u32) {
         let next = self.slots[index as usize].next;
-        let Some(head) = self.heads.get_mut(&key) else { return };
-        if *head == index {
-            if next == NIL {
-                self.heads.remove(&key);
-            } else {
-                *head = next;
-            }
+        let Some(chain) = self.chains.get_mut(&key) else { return };
+        if chain.length == 1 {
+            self.chains.remove(&key);
             return;
         }
-        let mut at = *head;
+        chain.length -= 1;
+        if chain.first == index {
+            chain.first = next;
+            return;
+        }
+        let mut at = chain.first;
         while at != NIL {
             let entry = &mut self.slots[at as usize];
             if entry.next == index {
                 entry.next = next;
+                if chain.last == index {
+                    chain.last = at;
+                }
                 return;
             }
             at = entry.next;
@@ -305,13 +329,18 @@ mod tests {
     #[test]
     fn entries_of_one_key_are_found_in_the_order_of_their_arrival() {
         let mut table = Table::default();
-        let a = table.insert(entry(8, 1));
-        let b = table.insert(entry(8, 2));
-        let c = table.insert(entry(8, 3));
+        let a = table.insert(entry(8, 1)).0;
+        let b = table.insert(entry(8, 2)).0;
+        let c = table.insert(entry(8, 3)).0;
         let key = Key::new(0, Class::Read, 8);
         assert_eq!(table.find(key, |_| true), Some(a));
         table.remove(b);
         assert_eq!(table.find(key, |e| e.total > 1), Some(c));
+        assert_eq!(table.find_last(key, |_| true), Some(c));
+        let (d, length) = table.insert(entry(8, 4));
+        assert_eq!((table.find_last(key, |_| true), length), (Some(d), 3));
+        table.remove(d);
+        assert_eq!(table.find_last(key, |_| true), Some(c));
         table.remove(a);
         assert_eq!(table.find(key, |_| true), Some(c));
         table.remove(c);
@@ -321,10 +350,10 @@ mod tests {
     #[test]
     fn a_reused_slot_has_another_generation() {
         let mut table = Table::default();
-        let a = table.insert(entry(8, 1));
+        let a = table.insert(entry(8, 1)).0;
         let first = table.get(a).generation;
         table.remove(a);
-        let b = table.insert(entry(16, 1));
+        let b = table.insert(entry(16, 1)).0;
         assert_eq!(a, b);
         assert_ne!(first, table.get(b).generation);
     }
@@ -332,7 +361,7 @@ mod tests {
     #[test]
     fn a_moved_entry_is_found_at_its_new_place_only() {
         let mut table = Table::default();
-        let a = table.insert(entry(8, 4096));
+        let a = table.insert(entry(8, 4096)).0;
         let (old, new) = (Key::new(0, Class::Read, 8), Key::new(0, Class::Read, 12));
         assert_eq!(old.after(2048), new);
         table.rekey(a, new);

@@ -130,7 +130,7 @@ fn a_missing_path_and_an_unreadable_file_are_told_apart() {
     write_set(&place.path().join("good"));
     let file = place.path().join("good/sdb.blktrace.0");
     fs::write(&file, b"x").expect("written");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0)).expect("permissions are set");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("permissions are set");
     if fs::read(&file).is_ok() {
         eprintln!("skipped: permissions do not bind this user");
         return;

@@ -166,7 +166,7 @@ proptest! {
     #[test]
     fn outstanding_requests_stay_below_their_cap(events in prop::collection::vec(any_event(), 0..300)) {
         let only_begun: Vec<_> = events.into_iter().map(|e| BlockEvent { action: Action::Queue, bytes: 4096, ..e }).collect();
-        let (rows, summary) = pair(&only_begun, 16, PairingOptions { max_outstanding: 10 });
+        let (rows, summary) = pair(&only_begun, 16, PairingOptions { max_outstanding: 10, incomplete: false });
         let given_up = summary.ledger.count("too_many_outstanding");
         let unmatched = summary.ledger.count("unmatched_queue");
         prop_assert_eq!(rows.len() as u64 + given_up + unmatched, only_begun.len() as u64);
@@ -182,6 +182,61 @@ proptest! {
         };
         prop_assert_eq!(Header::decode(&header.encode(big), big), header);
     }
+}
+
+#[test]
+fn a_million_requests_at_one_place_are_neither_slow_nor_kept() {
+    let event = BlockEvent {
+        time: 0,
+        sector: 8,
+        bytes: 4096,
+        split_at: 0,
+        device: DeviceId { major: 8, minor: 0 },
+        cpu: 0,
+        pid: 1,
+        error: 0,
+        name: iotriage_trace::names::NameId::NONE,
+        action: Action::Queue,
+        op: Op::Read,
+        flags: Flags::default(),
+        passthrough: false,
+    };
+    // Times that jump make every event due for a look through all that is outstanding.
+    let events: Vec<_> = (0..1_000_000).map(|i| BlockEvent { time: i * 10_000_000_000, ..event }).collect();
+    let (rows, summary) = pair(&events, 8192, PairingOptions::default());
+    assert!(rows.len() <= 1024, "{}", rows.len());
+    assert_eq!(summary.ledger.count("too_many_outstanding") + rows.len() as u64, 1_000_000);
+}
+
+#[test]
+fn a_completion_goes_to_the_latest_issue_where_events_are_lost() {
+    let at = |action, time| BlockEvent {
+        time,
+        sector: 8,
+        bytes: 4096,
+        split_at: 0,
+        device: DeviceId { major: 8, minor: 0 },
+        cpu: 0,
+        pid: 1,
+        error: 0,
+        name: iotriage_trace::names::NameId::NONE,
+        action,
+        op: Op::Read,
+        flags: Flags::default(),
+        passthrough: false,
+    };
+    let events = [
+        at(Action::Queue, 0),
+        at(Action::Issue, 10),
+        at(Action::Queue, 1_000_000_000),
+        at(Action::Issue, 1_000_000_010),
+        at(Action::Complete, 1_000_100_000),
+    ];
+    let issue_of = |incomplete| {
+        let (rows, _) = pair(&events, 8, PairingOptions { incomplete, ..PairingOptions::default() });
+        rows.iter().find(|r| r.t_complete.is_some()).and_then(|r| r.t_issue)
+    };
+    assert_eq!((issue_of(false), issue_of(true)), (Some(10), Some(1_000_000_010)));
 }
 
 #[test]

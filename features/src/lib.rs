@@ -1,0 +1,42 @@
+//! Twelve features and the evidence columns of every window of a device, from the I/O dataset.
+//!
+//! - [`compute`] turns the Parquet files of one capture into [`WindowRow`]s.
+//! - [`registry()`] lists every feature with name, unit, formula and meaning.
+//! - [`Trust`] grades how complete a window is.
+//!
+//! One file holds one family of features: `latency`, `throughput`, `queue`, `arrival`,
+//! `locality`, `control`, `errors`, `cliff`, `process`. To add a feature, define it in its family
+//! and give it a line in `registry`.
+//!
+//! What does not live here: reading logs (`iotriage-trace`), Parquet schemas and writing
+//! (`iotriage-store`), clustering and diagnosis (`iotriage-models`).
+
+mod arrival;
+mod cliff;
+mod columns;
+mod compute;
+mod control;
+mod error;
+mod errors;
+mod hash;
+mod latency;
+mod locality;
+mod occupancy;
+mod params;
+mod plan;
+mod process;
+mod queue;
+mod registry;
+mod requests;
+mod scan;
+mod throughput;
+mod trust;
+mod view;
+mod window;
+
+pub use compute::compute;
+pub use error::FeatureError;
+pub use params::{CaptureInfo, LossSpan, Phases, WindowParams};
+pub use registry::{CLUSTERED, FeatureDef, evidence_index, registry};
+pub use trust::Trust;
+pub use window::{HISTOGRAM_BINS, WindowRow};

@@ -1,0 +1,189 @@
+//! What stands on the command line, as typed: parsed by clap, not yet interpreted.
+//!
+//! [`crate::options`] turns these into checked settings.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const ABOUT: &str = "Finds out what went wrong in block I/O, from the logs you already have.";
+
+const LONG_ABOUT: &str = "\
+Finds out what went wrong in block I/O, from the logs you already have.
+
+Point `iotriage run` at a folder of blktrace captures, blkparse texts or bpftrace event logs. It
+reads them into Parquet, computes twelve features for each (host, device, window), clusters the
+windows, names each one's pathology class and root cause with its evidence, and writes a report
+with heat maps that can go into an incident review.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  iotriage run captures/ -o out              all stages; the report is out/report/index.html
+  iotriage run captures/ -o out --window 1s  short captures want short windows
+  iotriage inspect sda.blktrace.0            what a file is and what reading it finds
+  iotriage report -o out --palette rgb       draw again; finished stages are not repeated
+
+Hosts are the folders directly below the archive: captures/db-07/sda.blktrace.0 is host db-07.
+
+Exit status: 0 clean, 1 done but some input was lost or unreadable, 2 failed.";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "iotriage", version, about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Do everything: ingest, features, reduce, cluster, report.
+    #[command(after_help = "Stages whose inputs, parameters and outputs have not changed are skipped; --explain says why one is not.")]
+    Run {
+        #[command(flatten)]
+        archive: ArchiveArgs,
+        #[command(flatten)]
+        output: OutputArgs,
+        #[command(flatten)]
+        window: WindowArgs,
+        #[command(flatten)]
+        model: ModelArgs,
+        #[command(flatten)]
+        picture: PictureArgs,
+    },
+    /// Stage 1: read the logs into the Parquet dataset ios/, one row per I/O request.
+    Ingest {
+        #[command(flatten)]
+        archive: ArchiveArgs,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Stage 2: compute the features of each window from ios/ into windows/.
+    Features {
+        #[command(flatten)]
+        output: OutputArgs,
+        #[command(flatten)]
+        window: WindowArgs,
+    },
+    /// Stage 3: scale, PCA and UMAP the windows' features into reduce/.
+    Reduce {
+        #[command(flatten)]
+        output: OutputArgs,
+        #[command(flatten)]
+        model: ModelArgs,
+    },
+    /// Stage 4: cluster the embedding and diagnose each window into cluster/.
+    Cluster {
+        #[command(flatten)]
+        output: OutputArgs,
+        #[command(flatten)]
+        model: ModelArgs,
+    },
+    /// Stage 5: draw the heat maps and write the report into report/.
+    Report {
+        #[command(flatten)]
+        output: OutputArgs,
+        #[command(flatten)]
+        picture: PictureArgs,
+    },
+    /// Say what a file or folder is and what reading it finds, without writing anything.
+    Inspect {
+        /// A log, one file of a per-CPU set, or a folder.
+        path: PathBuf,
+        /// Print JSON instead of text.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        voice: VoiceArgs,
+    },
+}
+
+/// Where the logs are.
+#[derive(Debug, Args)]
+pub(crate) struct ArchiveArgs {
+    /// Folder of logs (any tree; plain, .gz or .zst), or a single log.
+    pub(crate) archive: PathBuf,
+}
+
+/// Where results go, and how.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Folder for results; made if missing, reused if it holds earlier results.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Say for each stage why it runs or is skipped.
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Threads to work with [default: all cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) voice: VoiceArgs,
+}
+
+/// How much to say, and how.
+#[derive(Debug, Args)]
+pub(crate) struct VoiceArgs {
+    /// Say nothing but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Form of progress and log lines on standard error.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// Form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Bars on a terminal, plain lines elsewhere.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// How windows are cut.
+#[derive(Debug, Args)]
+pub(crate) struct WindowArgs {
+    /// Length of a window: 500ms, 1s, 10s, 1m.
+    #[arg(long, default_value = "10s", value_name = "TIME")]
+    pub(crate) window: String,
+    /// Windows with fewer completed I/Os are listed, not clustered.
+    #[arg(long, default_value_t = 16, value_name = "N")]
+    pub(crate) sparse_below: u64,
+}
+
+/// How windows are reduced and clustered.
+#[derive(Debug, Args)]
+pub(crate) struct ModelArgs {
+    /// Number of clusters to cut the tree at.
+    #[arg(long, default_value_t = 8, value_name = "K")]
+    pub(crate) clusters: usize,
+    /// Seed of the embedding: same seed, same result.
+    #[arg(long, default_value_t = 42, value_name = "SEED")]
+    pub(crate) seed: u64,
+    /// Neighbours that the embedding looks at.
+    #[arg(long, default_value_t = 15, value_name = "N")]
+    pub(crate) neighbors: usize,
+    /// Share of variance that PCA keeps.
+    #[arg(long, default_value_t = 0.987, value_name = "SHARE")]
+    pub(crate) variance: f64,
+}
+
+/// How pictures look.
+#[derive(Debug, Args)]
+pub(crate) struct PictureArgs {
+    /// Colours of the three-axis heat map.
+    #[arg(long, value_enum, default_value_t = PaletteArg::Depth, value_name = "PALETTE")]
+    pub(crate) palette: PaletteArg,
+}
+
+/// Colours of the three-axis heat map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PaletteArg {
+    /// Queue depth on a perceptually uniform scale, count as opacity.
+    Depth,
+    /// Red = IOPS, green = low latency, blue = depth.
+    Rgb,
+}

@@ -1,0 +1,115 @@
+//! The command `iotriage`: see [`args`] for what it takes, [`stages`] for what it does.
+//!
+//! This crate knows all the others; none of them knows it.
+
+mod args;
+mod artifacts;
+mod inspect;
+mod options;
+mod runner;
+mod stages;
+mod summary;
+mod view;
+mod voice;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use args::{Cli, Command};
+use options::{Archive, Modelling, Output, Picture, Windows};
+use voice::Voice;
+
+/// Done, but some input was lost or could not be read.
+const EXIT_DATA_LOSS: u8 = 1;
+/// Nothing useful was done.
+const EXIT_FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            // A closed standard error leaves the exit status to speak.
+            let _ = writeln!(std::io::stderr().lock(), "iotriage: {}", voice::printable(&format!("{error:#}")));
+            ExitCode::from(EXIT_FAILED)
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode> {
+    match cli.command {
+        Command::Run { archive, output, window, model, picture } => {
+            let (settings, voice) = begin(&output)?;
+            let archive = Archive { root: archive.archive };
+            let (windows, modelling, picture) = (Windows::from_args(&window)?, Modelling::from_args(&model)?, Picture::from_args(&picture));
+            in_pool(settings.threads, || {
+                stages::ingest::run(&archive, &settings, &voice)?;
+                stages::features::run(&windows, &settings, &voice)?;
+                stages::reduce::run(&modelling, &settings, &voice)?;
+                stages::cluster::run(&modelling, &settings, &voice)?;
+                stages::report::run(&picture, &settings, &voice)?;
+                finish(&settings, &voice, true)
+            })
+        }
+        Command::Ingest { archive, output } => {
+            let (settings, voice) = begin(&output)?;
+            let archive = Archive { root: archive.archive };
+            in_pool(settings.threads, || {
+                stages::ingest::run(&archive, &settings, &voice)?;
+                finish(&settings, &voice, false)
+            })
+        }
+        Command::Features { output, window } => {
+            let (settings, voice) = begin(&output)?;
+            let windows = Windows::from_args(&window)?;
+            one_stage(&settings, &voice, || stages::features::run(&windows, &settings, &voice))
+        }
+        Command::Reduce { output, model } => {
+            let (settings, voice) = begin(&output)?;
+            let modelling = Modelling::from_args(&model)?;
+            one_stage(&settings, &voice, || stages::reduce::run(&modelling, &settings, &voice))
+        }
+        Command::Cluster { output, model } => {
+            let (settings, voice) = begin(&output)?;
+            let modelling = Modelling::from_args(&model)?;
+            one_stage(&settings, &voice, || stages::cluster::run(&modelling, &settings, &voice))
+        }
+        Command::Report { output, picture } => {
+            let (settings, voice) = begin(&output)?;
+            let picture = Picture::from_args(&picture);
+            in_pool(settings.threads, || {
+                stages::report::run(&picture, &settings, &voice)?;
+                finish(&settings, &voice, true)
+            })
+        }
+        Command::Inspect { path, json, voice } => inspect::run(&path, json, &Voice::new(&voice)),
+    }
+}
+
+fn begin(output: &args::OutputArgs) -> Result<(Output, Voice)> {
+    let settings = Output::from_args(output)?;
+    let root = settings.layout.root();
+    std::fs::create_dir_all(root).with_context(|| format!("{}: cannot make the output folder", root.display()))?;
+    Ok((settings, Voice::new(&output.voice)))
+}
+
+fn one_stage(settings: &Output, voice: &Voice, stage: impl FnOnce() -> Result<()> + Send) -> Result<ExitCode> {
+    in_pool(settings.threads, || {
+        stage()?;
+        finish(settings, voice, false)
+    })
+}
+
+/// Runs `work` in a pool of `threads`: everything below shares it.
+fn in_pool(threads: usize, work: impl FnOnce() -> Result<ExitCode> + Send) -> Result<ExitCode> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")?;
+    pool.install(work)
+}
+
+/// The closing summary and the exit status, from what is in the output folder.
+fn finish(settings: &Output, voice: &Voice, with_report: bool) -> Result<ExitCode> {
+    let losses = summary::close(&settings.layout, voice, with_report)?;
+    Ok(if losses { ExitCode::from(EXIT_DATA_LOSS) } else { ExitCode::SUCCESS })
+}

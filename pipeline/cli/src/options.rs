@@ -1,0 +1,155 @@
+//! Checked settings: what the command line means.
+//!
+//! Everything that a stage's output depends on is listed by `parameters()` of its settings, and so
+//! ends up in its manifest.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+use iotriage_store::layout::Layout;
+
+use crate::args::{ModelArgs, OutputArgs, PaletteArg, PictureArgs, WindowArgs};
+
+/// Settings of every stage.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    pub(crate) layout: Layout,
+    pub(crate) explain: bool,
+    pub(crate) threads: usize,
+}
+
+impl Output {
+    pub(crate) fn from_args(args: &OutputArgs) -> Result<Self> {
+        if args.output.exists() && !args.output.is_dir() {
+            bail!("{}: is not a folder; give a folder to -o, it will be made if missing", args.output.display());
+        }
+        let threads = match args.threads {
+            Some(0) => bail!("--threads 0: at least one thread is needed"),
+            Some(n) => n,
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        Ok(Self { layout: Layout::new(&args.output), explain: args.explain, threads })
+    }
+}
+
+/// Where the logs are.
+#[derive(Debug, Clone)]
+pub(crate) struct Archive {
+    pub(crate) root: PathBuf,
+}
+
+/// Settings of the features stage.
+#[derive(Debug, Clone)]
+pub(crate) struct Windows {
+    pub(crate) window_ns: i64,
+    pub(crate) sparse_below: u64,
+}
+
+impl Windows {
+    pub(crate) fn from_args(args: &WindowArgs) -> Result<Self> {
+        let window_ns = parse_duration(&args.window).with_context(|| format!("--window {}", args.window))?;
+        ensure!(window_ns >= 1_000_000, "--window {}: at least 1ms is needed", args.window);
+        ensure!(window_ns <= 86_400_000_000_000, "--window {}: at most 24h", args.window);
+        Ok(Self { window_ns, sparse_below: args.sparse_below })
+    }
+
+    pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([("window_ns".to_owned(), self.window_ns.to_string()), ("sparse_below".to_owned(), self.sparse_below.to_string())])
+    }
+}
+
+/// Settings of the reduce and cluster stages.
+#[derive(Debug, Clone)]
+pub(crate) struct Modelling {
+    pub(crate) clusters: usize,
+    pub(crate) seed: u64,
+    pub(crate) neighbors: usize,
+    pub(crate) variance: f64,
+}
+
+impl Modelling {
+    pub(crate) fn from_args(args: &ModelArgs) -> Result<Self> {
+        ensure!(args.clusters >= 1, "--clusters 0: at least one cluster is needed");
+        ensure!(args.neighbors >= 2, "--neighbors {}: at least 2 are needed", args.neighbors);
+        ensure!(args.variance > 0.0 && args.variance <= 1.0, "--variance {}: must lie above 0 and at most at 1", args.variance);
+        Ok(Self { clusters: args.clusters, seed: args.seed, neighbors: args.neighbors, variance: args.variance })
+    }
+
+    pub(crate) fn reduce_parameters(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            ("seed".to_owned(), self.seed.to_string()),
+            ("neighbors".to_owned(), self.neighbors.to_string()),
+            ("variance".to_owned(), self.variance.to_string()),
+        ])
+    }
+
+    pub(crate) fn cluster_parameters(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([("clusters".to_owned(), self.clusters.to_string())])
+    }
+}
+
+/// Settings of the report stage.
+#[derive(Debug, Clone)]
+pub(crate) struct Picture {
+    pub(crate) palette: PaletteArg,
+}
+
+impl Picture {
+    pub(crate) fn from_args(args: &PictureArgs) -> Self {
+        Self { palette: args.palette }
+    }
+
+    pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
+        let palette = match self.palette {
+            PaletteArg::Depth => "depth",
+            PaletteArg::Rgb => "rgb",
+        };
+        BTreeMap::from([("palette".to_owned(), palette.to_owned())])
+    }
+}
+
+/// Parses a whole number of ns, us, ms, s, m or h, such as `500ms`, into ns.
+///
+/// # Errors
+/// Says what is expected where the text is anything else or does not fit.
+pub(crate) fn parse_duration(text: &str) -> Result<i64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale: i64 = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        _ => bail!("expected a whole number and a unit (ms, s, m, h), such as 10s"),
+    };
+    let number: i64 = number.parse().context("expected a whole number and a unit, such as 10s")?;
+    number.checked_mul(scale).context("does not fit")
+}
+
+/// A time in ns as it would be typed: `10s`, `500ms`.
+pub(crate) fn show_duration(ns: i64) -> String {
+    for (scale, unit) in [(3_600_000_000_000, "h"), (60_000_000_000, "m"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
+        if ns >= scale && ns % scale == 0 {
+            return format!("{}{unit}", ns / scale);
+        }
+    }
+    format!("{ns}ns")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_as_typed_and_print_as_read() {
+        for text in ["500ms", "1s", "10s", "1m", "2h", "7us", "3ns"] {
+            assert_eq!(show_duration(parse_duration(text).unwrap()), text);
+        }
+        for text in ["", "10", "s", "1.5s", "-1s", "10 s", "99999999999999h"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+}

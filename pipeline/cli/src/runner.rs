@@ -1,0 +1,118 @@
+//! Maps the partitions of a stage over threads: skips what is fresh, makes the rest, publishes.
+//!
+//! Results come back in the order of the partitions, whatever the threads did, and of several
+//! failures the first in that order is reported.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use iotriage_store::layout::{Layout, path_segment};
+use iotriage_store::manifest::{Freshness, Manifest, Plan};
+use iotriage_store::publish::{Staging, remove_output};
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::options::Output;
+use crate::voice::Voice;
+
+/// One partition of a stage: what it depends on and how it is made.
+pub(crate) struct Partition<'a> {
+    pub(crate) plan: Plan,
+    /// Writes the outputs into the staging area; returns the ledger and a note for the reader.
+    pub(crate) make: Box<dyn Fn(&mut Staging) -> Result<(Value, String)> + Send + Sync + 'a>,
+}
+
+/// The partitions of a stage that are done now.
+pub(crate) struct Done {
+    pub(crate) manifests: Vec<Manifest>,
+    pub(crate) made: usize,
+}
+
+/// Makes all `partitions` of `stage` that are not fresh, and removes those of earlier runs that
+/// the plan no longer has.
+pub(crate) fn run_stage(stage: &'static str, partitions: Vec<Partition<'_>>, output: &Output, voice: &Voice) -> Result<Done> {
+    prune(stage, &partitions, &output.layout, voice)?;
+    voice.begin(stage, partitions.len());
+    let results: Vec<Result<(Manifest, bool)>> = partitions
+        .par_iter()
+        .map(|partition| {
+            let name = &partition.plan.partition;
+            let reason = match partition.plan.check(&output.layout)? {
+                Freshness::Fresh(manifest) => {
+                    voice.step(stage, name, "fresh, skipped");
+                    return Ok((*manifest, false));
+                }
+                Freshness::Dirty(reason) => reason,
+            };
+            if output.explain {
+                voice.say(&format!("{stage} {name}: runs because {reason}"));
+            }
+            let mut staging = Staging::begin(&output.layout, stage, name)?;
+            let (ledger, note) = (partition.make)(&mut staging).with_context(|| format!("{stage} of {name}"))?;
+            let manifest = staging.publish(partition.plan.manifest(ledger))?;
+            voice.step(stage, name, &note);
+            Ok((manifest, true))
+        })
+        .collect();
+    voice.end();
+    let mut done = Done { manifests: Vec::with_capacity(results.len()), made: 0 };
+    for result in results {
+        let (manifest, made) = result?;
+        done.made += usize::from(made);
+        done.manifests.push(manifest);
+    }
+    if output.explain {
+        voice.say(&format!("{stage}: {} made, {} fresh", done.made, done.manifests.len() - done.made));
+    }
+    Ok(done)
+}
+
+/// Removes outputs and manifests of partitions that are no longer planned: the output folder
+/// describes the archive as it is now.
+fn prune(stage: &str, partitions: &[Partition<'_>], layout: &Layout, voice: &Voice) -> Result<()> {
+    let planned: BTreeSet<String> = partitions.iter().map(|p| format!("{}.json", path_segment(&p.plan.partition))).collect();
+    for path in manifest_paths(stage, layout)? {
+        if path.file_name().is_some_and(|n| planned.contains(&*n.to_string_lossy())) {
+            continue;
+        }
+        if let Ok(Some(manifest)) = Manifest::read(&path) {
+            for stale in &manifest.outputs {
+                remove_output(layout, &stale.path)?;
+            }
+            voice.say(&format!("{stage} {}: no longer in the archive, its results are removed", manifest.partition));
+        }
+        std::fs::remove_file(&path).with_context(|| format!("{}: cannot remove", path.display()))?;
+    }
+    Ok(())
+}
+
+fn manifest_paths(stage: &str, layout: &Layout) -> Result<Vec<std::path::PathBuf>> {
+    let folder = layout.manifests(stage);
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(e).with_context(|| format!("{}: cannot list", folder.display())),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.with_context(|| format!("{}: cannot list", folder.display()))?.path());
+    }
+    paths.retain(|p| p.extension().is_some_and(|e| e == "json"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// The finished partitions of an earlier stage, by partition name.
+///
+/// # Errors
+/// Says which command to run where there are none.
+pub(crate) fn finished(stage: &str, layout: &Layout, cure: &str) -> Result<Vec<Manifest>> {
+    let mut manifests = Vec::new();
+    for path in manifest_paths(stage, layout)? {
+        let manifest = Manifest::read(&path)?.with_context(|| format!("{}: vanished", path.display()))?;
+        manifests.push(manifest);
+    }
+    anyhow::ensure!(!manifests.is_empty(), "{}: no results of the stage {stage} there; {cure}", layout.root().display());
+    manifests.sort_by(|a, b| a.partition.cmp(&b.partition));
+    Ok(manifests)
+}

@@ -1,0 +1,117 @@
+//! Stage 4: the embedding to clusters, the windows to diagnoses, the clusters to names.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use iotriage_models::cluster::Clustering;
+use iotriage_models::diagnosis::{Catalogue, Diagnosis, Judge, Observation, Tally};
+use iotriage_models::Reduction;
+use iotriage_store::fingerprint::FileEntry;
+use iotriage_store::labels::{self, LabelRecord};
+use iotriage_store::layout::Layout;
+use iotriage_store::manifest::Plan;
+use iotriage_store::publish::Staging;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::{ALL, clustered_rows, features, outputs, read_windows, reduce};
+use crate::artifacts::{self, CauseEntry, ClusterEntry, ClusterReport};
+use crate::options::{Modelling, Output};
+use crate::runner::{Partition, finished, run_stage};
+use crate::voice::Voice;
+
+pub(crate) const STAGE: &str = "cluster";
+/// Rises when the same embedding and windows would give other labels.
+const LOGIC_VERSION: u32 = 1;
+/// The tree, its cut and what places new rows; absent where nothing was clustered.
+pub(crate) const CLUSTERING: &str = "cluster/clustering.json";
+/// Names and shares of the clusters.
+pub(crate) const CLUSTERS: &str = "cluster/clusters.json";
+/// The label of each window.
+pub(crate) const LABELS: &str = "cluster/labels.parquet";
+
+pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Result<()> {
+    let layout = &output.layout;
+    let mut inputs = outputs(&finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?);
+    inputs.extend(outputs(&finished(reduce::STAGE, layout, "run `iotriage reduce -o OUT` first")?));
+    inputs.sort();
+    let mut parameters = modelling.cluster_parameters();
+    let catalogue = Catalogue::built_in()?;
+    parameters.insert("catalogue".to_owned(), catalogue.version.to_string());
+    let plan = Plan { stage: STAGE, partition: ALL.to_owned(), logic_version: LOGIC_VERSION, parameters, inputs: inputs.clone() };
+    let make = move |staging: &mut Staging| label(modelling, layout, &inputs, &catalogue, staging);
+    run_stage(STAGE, vec![Partition { plan, make: Box::new(make) }], output, voice)?;
+    Ok(())
+}
+
+fn label(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], catalogue: &Catalogue, staging: &mut Staging) -> Result<(Value, String)> {
+    let table = read_windows(layout, inputs)?;
+    let rows = clustered_rows(&table);
+    let mut cluster_of: Vec<Option<u32>> = vec![None; table.rows.len()];
+    let mut report = ClusterReport { windows: rows.len() as u64, ..ClusterReport::default() };
+    if inputs.iter().any(|f| f.path == reduce::FILE) {
+        let path = layout.root().join(reduce::FILE);
+        let reduction = Reduction::load(&path)?;
+        anyhow::ensure!(reduction.embedding().nrows() == rows.len(), "{}: it is of other windows; run `iotriage reduce -o OUT` again", path.display());
+        let clustering = Clustering::fit(reduction.embedding(), modelling.clusters).context("cannot cluster the embedding")?;
+        for (row, cluster) in rows.iter().zip(clustering.labels()) {
+            cluster_of[*row] = u32::try_from(cluster + 1).ok();
+        }
+        clustering.save(&staging.path(CLUSTERING)?)?;
+    } else {
+        report.note = format!("only {} whole, busy windows: nothing to cluster", rows.len());
+        report.windows = 0;
+    }
+
+    let judge = Judge::new(catalogue, &table.columns);
+    let diagnoses: Vec<Diagnosis> = table
+        .rows
+        .par_iter()
+        .map(|w| judge.judge(&Observation { values: &w.values, n: w.n, sparse: w.sparse, stalled: w.stalled, trust: w.trust }))
+        .collect();
+
+    let mut tallies: BTreeMap<u32, Tally> = BTreeMap::new();
+    for (cluster, diagnosis) in cluster_of.iter().zip(&diagnoses) {
+        if let Some(cluster) = cluster {
+            tallies.entry(*cluster).or_default().add(diagnosis);
+        }
+    }
+    report.clusters = tallies.iter().map(|(cluster, tally)| entry(*cluster, tally, catalogue)).collect();
+    staging.write(CLUSTERS, &artifacts::to_bytes(&report)?)?;
+
+    let told = diagnoses.iter().filter(|d| d.class.is_some()).count();
+    let records: Vec<LabelRecord> = table.rows.iter().zip(cluster_of).zip(diagnoses).map(|((w, cluster), d)| record(w, cluster, d)).collect();
+    labels::write(&staging.path(LABELS)?, &records)?;
+    let note = format!("{} windows in {} clusters, {told} of {} windows diagnosed", report.windows, report.clusters.len(), records.len());
+    Ok((json!({"clustered": report.windows, "clusters": report.clusters.len(), "windows": records.len(), "diagnosed": told}), note))
+}
+
+fn entry(cluster: u32, tally: &Tally, catalogue: &Catalogue) -> ClusterEntry {
+    let majority = tally.majority();
+    ClusterEntry {
+        cluster,
+        name: tally.name().to_owned(),
+        class: majority.map(|(class, _, _)| class),
+        class_share: majority.map_or(0.0, |(_, _, share)| share),
+        symptom: majority
+            .and_then(|(class, _, _)| catalogue.class(class))
+            .map_or_else(|| "No class of the catalogue describes more than half of these windows.".to_owned(), |c| c.symptom.clone()),
+        windows: tally.windows(),
+        root_causes: tally.causes().into_iter().map(|c| CauseEntry { root_cause: c.root_cause, percent: c.percent }).collect(),
+    }
+}
+
+fn record(w: &iotriage_store::windows::WindowRecord, cluster: Option<u32>, d: Diagnosis) -> LabelRecord {
+    LabelRecord {
+        capture: w.capture.to_string(),
+        device: w.device.to_string(),
+        window_start_ns: w.start_ns,
+        cluster,
+        class: d.class,
+        class_name: d.class_name,
+        root_cause: d.root_cause,
+        confidence: d.confidence,
+        evidence: d.evidence.into_iter().map(|e| e.text).collect(),
+        missing: d.missing,
+    }
+}

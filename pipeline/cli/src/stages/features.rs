@@ -1,0 +1,104 @@
+//! Stage 2: `ios/` to `windows/`, a partition per capture.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use iotriage_features::{CaptureInfo, LossSpan, Phases, WindowParams, WindowRow};
+use iotriage_store::layout::Layout;
+use iotriage_store::manifest::{Manifest, Plan};
+use iotriage_store::publish::Staging;
+use iotriage_store::windows::{WindowRecord, WindowTable};
+use serde_json::{Value, json};
+
+use super::ingest;
+use crate::artifacts::{self, CaptureReport};
+use crate::options::{Output, Windows};
+use crate::runner::{Partition, finished, run_stage};
+use crate::voice::Voice;
+
+pub(crate) const STAGE: &str = "features";
+/// Rises when the same rows would give other windows.
+const LOGIC_VERSION: u32 = 1;
+
+pub(crate) fn run(windows: &Windows, output: &Output, voice: &Voice) -> Result<()> {
+    let ingested = finished(ingest::STAGE, &output.layout, "run `iotriage ingest ARCHIVE -o OUT` first")?;
+    let partitions = ingested
+        .into_iter()
+        .filter(|m| m.partition != ingest::ARCHIVE)
+        .map(|manifest| {
+            let plan = Plan {
+                stage: STAGE,
+                partition: manifest.partition.clone(),
+                logic_version: LOGIC_VERSION,
+                parameters: windows.parameters(),
+                inputs: manifest.outputs.clone(),
+            };
+            let layout = output.layout.clone();
+            let windows = windows.clone();
+            Partition { plan, make: Box::new(move |staging| compute(&manifest, &windows, &layout, staging)) }
+        })
+        .collect();
+    run_stage(STAGE, partitions, output, voice)?;
+    Ok(())
+}
+
+fn compute(ingested: &Manifest, windows: &Windows, layout: &Layout, staging: &mut Staging) -> Result<(Value, String)> {
+    let capture: CaptureReport = artifacts::read(&layout.root().join(Layout::capture_file(&ingested.partition)))?;
+    let params = WindowParams { window_ns: windows.window_ns, sparse_below: windows.sparse_below, ..WindowParams::default() };
+    let mut table = WindowTable { columns: iotriage_features::registry().iter().map(|d| d.name.to_owned()).collect(), rows: Vec::new() };
+    let [span_start_ns, span_end_ns] = capture.span_ns.unwrap_or([0, 0]);
+    for device in &capture.devices {
+        let info = CaptureInfo {
+            host: capture.host.clone(),
+            device: device.device.clone(),
+            capture: capture.capture.clone(),
+            clock: capture.clock.clone(),
+            span_start_ns,
+            span_end_ns,
+            losses: capture.losses.iter().map(|l| LossSpan { kind: l.kind.clone(), start_ns: l.start_ns, end_ns: l.end_ns, count: l.count }).collect(),
+            missing_cpu_files: !capture.missing_cpu_files.is_empty(),
+            phases: Phases { queue: capture.phases.queue, insert: capture.phases.insert, issue: capture.phases.issue, complete: capture.phases.complete },
+        };
+        let files: Vec<PathBuf> = device.files.iter().map(|f| layout.root().join(f)).collect();
+        let rows = iotriage_features::compute(&files, &info, &params).with_context(|| format!("device {}", device.device))?;
+        let names: [Arc<str>; 4] = [&info.host, &info.device, &info.capture, &info.clock].map(|s| Arc::from(s.as_str()));
+        table.rows.extend(rows.into_iter().map(|row| record(row, &names)));
+    }
+    let relative = Layout::windows_file(&ingested.partition);
+    let path = staging.path(&relative)?;
+    table.write(&path)?;
+    let count = |f: fn(&WindowRecord) -> bool| table.rows.iter().filter(|r| f(r)).count();
+    let of_trust = |t: &char| table.rows.iter().filter(|r| r.trust == *t).count();
+    let trust: BTreeMap<String, usize> = ['A', 'B', 'C', 'D'].iter().map(|t| (t.to_string(), of_trust(t))).collect();
+    let ledger = json!({
+        "windows": table.rows.len(),
+        "sparse": count(|r| r.sparse),
+        "edge": count(|r| r.edge),
+        "stalled": count(|r| r.stalled),
+        "trust": trust,
+    });
+    Ok((ledger, format!("{} windows", table.rows.len())))
+}
+
+fn record(row: WindowRow, [host, device, capture, clock]: &[Arc<str>; 4]) -> WindowRecord {
+    let mut values: Vec<Option<f64>> = row.features.iter().copied().map(Some).collect();
+    values.extend(row.evidence);
+    WindowRecord {
+        host: host.clone(),
+        device: device.clone(),
+        capture: capture.clone(),
+        clock: clock.clone(),
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        n: row.n,
+        sparse: row.sparse,
+        edge: row.edge,
+        stalled: row.stalled,
+        trust: row.trust.name().chars().next().unwrap_or('D'),
+        top_processes: row.top_processes,
+        latency_histogram: row.latency_histogram.to_vec(),
+        values,
+    }
+}

@@ -1,0 +1,170 @@
+//! Stage 1: logs to `ios/`, a partition per capture, and `archive.json` for the archive as a whole.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use iotriage_store::fingerprint::FileEntry;
+use iotriage_store::ios::{IosSource, IosWriter};
+use iotriage_store::layout::Layout;
+use iotriage_store::manifest::Plan;
+use iotriage_store::publish::Staging;
+use iotriage_trace::capture::{Capture, CaptureSummary, Discovery, ReadOptions, discover};
+use iotriage_trace::finding::ImportLedger;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use crate::artifacts::{self, ArchiveReport, CaptureReport, DeviceReport, EventCount, Loss, PhasesSeen};
+use crate::options::{Archive, Output};
+use crate::runner::{Partition, run_stage};
+use crate::summary::thousands;
+use crate::voice::Voice;
+
+pub(crate) const STAGE: &str = "ingest";
+/// The partition that holds what concerns the archive as a whole. No capture's id has a colon.
+pub(crate) const ARCHIVE: &str = "archive:";
+/// Rises when the same logs would give other rows.
+const LOGIC_VERSION: u32 = 1;
+
+pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<()> {
+    refuse_nesting(&archive.root, output.layout.root())?;
+    let discovery = discover(&archive.root)?;
+    let name = archive_name(&archive.root);
+    let mut partitions = vec![whole_archive(&discovery, &name)?];
+    let captures: Vec<Partition<'_>> = discovery
+        .captures
+        .par_iter()
+        .map(|capture| {
+            let plan = Plan {
+                stage: STAGE,
+                partition: capture.id.clone(),
+                logic_version: LOGIC_VERSION,
+                parameters: BTreeMap::from([("host".to_owned(), capture.host.clone()), ("format".to_owned(), capture.format.clone())]),
+                inputs: inputs(capture)?,
+            };
+            Ok(Partition { plan, make: Box::new(move |staging| read(capture, staging)) })
+        })
+        .collect::<Result<_>>()?;
+    partitions.extend(captures);
+    run_stage(STAGE, partitions, output, voice)?;
+    Ok(())
+}
+
+/// Results inside the archive would be read as input by the next run.
+fn refuse_nesting(archive: &Path, output: &Path) -> Result<()> {
+    let (Ok(archive), Ok(output)) = (archive.canonicalize(), output.canonicalize()) else {
+        return Ok(());
+    };
+    ensure!(!output.starts_with(&archive), "{}: lies inside the archive {}; choose an output folder outside of it", output.display(), archive.display());
+    Ok(())
+}
+
+fn archive_name(root: &Path) -> String {
+    let resolved = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    resolved.file_name().map_or_else(|| "archive".to_owned(), |n| n.to_string_lossy().into_owned())
+}
+
+/// The files of a capture under their names in the archive.
+fn inputs(capture: &Capture) -> Result<Vec<FileEntry>> {
+    let mut entries = Vec::with_capacity(capture.files.len());
+    for (file, shown) in capture.files.iter().zip(&capture.shown) {
+        entries.push(FileEntry::of(file, shown.clone())?);
+    }
+    entries.sort();
+    Ok(entries)
+}
+
+fn whole_archive(discovery: &Discovery, name: &str) -> Result<Partition<'static>> {
+    let report = ArchiveReport {
+        name: name.to_owned(),
+        captures: discovery.captures.iter().map(|c| c.id.clone()).collect(),
+        ledger: discovery.ledger.clone(),
+    };
+    let bytes = artifacts::to_bytes(&report)?;
+    let plan = Plan {
+        stage: STAGE,
+        partition: ARCHIVE.to_owned(),
+        logic_version: LOGIC_VERSION,
+        // What was found is the input: it is small, and any change of it makes the partition again.
+        parameters: BTreeMap::from([("found".to_owned(), String::from_utf8_lossy(&bytes).into_owned())]),
+        inputs: Vec::new(),
+    };
+    let captures = report.captures.len();
+    let make = move |staging: &mut Staging| -> Result<(Value, String)> {
+        staging.write(ArchiveReport::FILE, &bytes)?;
+        Ok((json!({"captures": captures}), format!("{captures} captures")))
+    };
+    Ok(Partition { plan, make: Box::new(make) })
+}
+
+fn read(capture: &Capture, staging: &mut Staging) -> Result<(Value, String)> {
+    let mut writer: Option<IosWriter> = None;
+    let summary = capture.read_batches::<anyhow::Error>(&ReadOptions::default(), &mut |clock, rows| {
+        let writer = writer.get_or_insert_with(|| {
+            IosWriter::new(IosSource { host: capture.host.clone(), capture: capture.id.clone(), clock, format: capture.format.clone() })
+        });
+        for row in rows.drain(..) {
+            writer.push(staging, row)?;
+        }
+        Ok(())
+    })?;
+    let files = writer.map(IosWriter::finish).transpose()?.unwrap_or_default();
+    let mut by_device: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
+    for file in files {
+        let entry = by_device.entry(file.device.to_string()).or_default();
+        entry.0 += file.rows;
+        entry.1.push(file.path);
+    }
+    let report = report(capture, summary, by_device);
+    staging.write(&Layout::capture_file(&capture.id), &artifacts::to_bytes(&report)?)?;
+    let note = format!("{} events, {} requests{}", thousands(report.events), thousands(report.requests), worst_words(&report.ledger));
+    Ok((serde_json::to_value(&report.ledger).context("cannot serialise the ledger")?, note))
+}
+
+fn worst_words(ledger: &ImportLedger) -> String {
+    use iotriage_trace::finding::Severity;
+    let lost = ledger.count_at_least(Severity::DataLoss);
+    if lost > 0 { format!(", {} findings of data loss", thousands(lost)) } else { String::new() }
+}
+
+fn report(capture: &Capture, summary: CaptureSummary, mut rows: BTreeMap<String, (u64, Vec<String>)>) -> CaptureReport {
+    let devices = summary
+        .devices
+        .iter()
+        .map(|d| {
+            let device = d.device.to_string();
+            let (rows, files) = rows.remove(&device).unwrap_or_default();
+            let counts = d
+                .counts
+                .rows()
+                .map(|r| EventCount {
+                    action: r.action.letters().to_owned(),
+                    direction: r.direction.name().to_owned(),
+                    events: r.tally.count,
+                    bytes: r.tally.bytes,
+                })
+                .collect();
+            DeviceReport { device, rows, files, counts }
+        })
+        .collect();
+    CaptureReport {
+        capture: capture.id.clone(),
+        host: capture.host.clone(),
+        format: capture.format.clone(),
+        clock: summary.clock.name().to_owned(),
+        span_ns: summary.span.map(|(start, end)| [start, end]),
+        files: capture.shown.clone(),
+        bytes_read: summary.bytes_read,
+        events: summary.events,
+        requests: summary.rows,
+        phases: PhasesSeen { queue: summary.phases.queue, insert: summary.phases.insert, issue: summary.phases.issue, complete: summary.phases.complete },
+        missing_cpu_files: summary.missing_cpus,
+        losses: summary
+            .losses
+            .iter()
+            .map(|l| Loss { kind: l.kind.name().to_owned(), start_ns: l.t_start, end_ns: l.t_end, count: l.count })
+            .collect(),
+        devices,
+        ledger: summary.ledger,
+    }
+}

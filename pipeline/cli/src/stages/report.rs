@@ -1,0 +1,87 @@
+//! Stage 5: everything to `report/`: pictures, HTML, Markdown, JSON, CSV.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Result;
+use iotriage_models::cluster::Clustering;
+use iotriage_models::diagnosis::Catalogue;
+use iotriage_models::Reduction;
+use iotriage_reports::{Options, Palette};
+use iotriage_store::fingerprint::FileEntry;
+use iotriage_store::labels;
+use iotriage_store::layout::Layout;
+use iotriage_store::manifest::{Manifest, Plan};
+use iotriage_store::publish::Staging;
+use serde_json::{Value, json};
+
+use super::{ALL, cluster, features, ingest, outputs, read_windows, reduce};
+use crate::args::PaletteArg;
+use crate::artifacts::{self, ArchiveReport, CaptureReport};
+use crate::options::{Output, Picture};
+use crate::runner::{Partition, finished, run_stage};
+use crate::view::{self, Results};
+use crate::voice::Voice;
+
+pub(crate) const STAGE: &str = "report";
+/// Rises when the same results would give another report.
+const LOGIC_VERSION: u32 = 1;
+
+pub(crate) fn run(picture: &Picture, output: &Output, voice: &Voice) -> Result<()> {
+    let layout = &output.layout;
+    let earlier = [
+        finished(ingest::STAGE, layout, "run `iotriage ingest ARCHIVE -o OUT` first")?,
+        finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?,
+        finished(reduce::STAGE, layout, "run `iotriage reduce -o OUT` first")?,
+        finished(cluster::STAGE, layout, "run `iotriage cluster -o OUT` first")?,
+    ]
+    .concat();
+    // The report reads everything but the I/Os themselves.
+    let inputs: Vec<FileEntry> = outputs(&earlier).into_iter().filter(|f| !f.path.starts_with("ios/")).collect();
+    let used = parameters_of(&earlier);
+    let mut parameters = picture.parameters();
+    parameters.extend(used.clone());
+    let plan = Plan { stage: STAGE, partition: ALL.to_owned(), logic_version: LOGIC_VERSION, parameters, inputs: inputs.clone() };
+    let make = move |staging: &mut Staging| draw(picture, layout, &inputs, &used, staging);
+    run_stage(STAGE, vec![Partition { plan, make: Box::new(make) }], output, voice)?;
+    Ok(())
+}
+
+/// Parameters of the earlier stages, which the report states.
+fn parameters_of(manifests: &[Manifest]) -> BTreeMap<String, String> {
+    manifests.iter().flat_map(|m| m.parameters.clone()).collect()
+}
+
+fn draw(picture: &Picture, layout: &Layout, inputs: &[FileEntry], parameters: &BTreeMap<String, String>, staging: &mut Staging) -> Result<(Value, String)> {
+    let root = layout.root();
+    let has = |path: &str| inputs.iter().any(|f| f.path == path);
+    let captures = inputs.iter().filter(|f| f.path.starts_with("captures/")).map(|f| artifacts::read::<CaptureReport>(&root.join(&f.path))).collect::<Result<Vec<_>>>()?;
+    let table = read_windows(layout, inputs)?;
+    let labels = labels::read(&root.join(cluster::LABELS))?;
+    anyhow::ensure!(labels.len() == table.rows.len(), "{}: labels are of other windows; run `iotriage cluster -o OUT` again", root.display());
+    let results = Results {
+        archive: artifacts::read::<ArchiveReport>(&root.join(ArchiveReport::FILE))?,
+        captures,
+        table,
+        labels,
+        clusters: artifacts::read(&root.join(cluster::CLUSTERS))?,
+        reduction: has(reduce::FILE).then(|| Reduction::load(&root.join(reduce::FILE))).transpose()?,
+        clustering: has(cluster::CLUSTERING).then(|| Clustering::load(&root.join(cluster::CLUSTERING))).transpose()?,
+        parameters: parameters.clone(),
+        window_ns: parameters.get("window_ns").and_then(|w| w.parse().ok()).unwrap_or(0),
+    };
+    let catalogue = Catalogue::built_in()?;
+    let view = view::build(&results, &catalogue);
+    let palette = match picture.palette {
+        PaletteArg::Depth => Palette::Perceptual,
+        PaletteArg::Rgb => Palette::Rgb,
+    };
+    let options = Options { palette, ..Options::default() };
+    let mut open = |name: &str| -> io::Result<Box<dyn Write + '_>> {
+        let path = staging.path(&format!("report/{name}")).map_err(io::Error::other)?;
+        Ok(Box::new(BufWriter::new(File::create(path)?)))
+    };
+    let names = iotriage_reports::write_report(&view, &options, &mut open)?;
+    Ok((json!({"files": names.len(), "windows": view.windows.len(), "verdicts": view.verdicts.len()}), format!("{} files", names.len())))
+}

@@ -1,0 +1,116 @@
+//! The closing words on the terminal, and whether the exit status has to speak of losses.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::Result;
+use iotriage_store::labels;
+use iotriage_store::layout::Layout;
+use iotriage_trace::finding::{ImportLedger, Severity};
+
+use crate::artifacts::{self, ArchiveReport, CaptureReport};
+use crate::runner::finished;
+use crate::stages::{cluster, ingest};
+use crate::view::severity_rank;
+use crate::voice::{Voice, printable};
+
+/// Prints the summary (to standard output, unless quiet) and says whether input was lost.
+pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result<bool> {
+    let mut ledger = ImportLedger::new();
+    let mut captures = Vec::new();
+    for manifest in finished(ingest::STAGE, layout, "run `iotriage ingest ARCHIVE -o OUT` first")? {
+        if manifest.partition == ingest::ARCHIVE {
+            let archive: ArchiveReport = artifacts::read(&layout.root().join(ArchiveReport::FILE))?;
+            ledger.merge(&archive.ledger);
+        } else {
+            let capture: CaptureReport = artifacts::read(&layout.root().join(Layout::capture_file(&manifest.partition)))?;
+            ledger.merge(&capture.ledger);
+            captures.push(capture);
+        }
+    }
+    let lost = ledger.worst() >= Severity::DataLoss;
+    if !voice.is_quiet() {
+        let mut text = findings(&captures, &ledger);
+        if with_report {
+            text.push_str(&classes(layout, &captures)?);
+            text.push_str(&format!("Report: {}\n", layout.root().join("report/index.html").display()));
+        }
+        // A reader that has gone away (a closed pipe) is no failure of the run.
+        let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    }
+    Ok(lost)
+}
+
+fn findings(captures: &[CaptureReport], ledger: &ImportLedger) -> String {
+    let sum = |f: fn(&CaptureReport) -> u64| captures.iter().map(f).sum::<u64>();
+    let mut text = format!(
+        "Read {} events of {} captures: {} I/O requests.\n",
+        thousands(sum(|c| c.events)),
+        captures.len(),
+        thousands(sum(|c| c.requests))
+    );
+    for entry in ledger.entries().filter(|e| e.severity >= Severity::Notice) {
+        let word = match entry.severity {
+            Severity::Info | Severity::Notice => "Notice",
+            Severity::DataLoss => "Data loss",
+            Severity::Error => "Error",
+        };
+        let example = entry.examples.first().map(|f| format!(", first: {}", printable(&f.to_string()))).unwrap_or_default();
+        text.push_str(&format!("{word}: {} x {}{example}\n", thousands(entry.count), entry.kind));
+    }
+    text
+}
+
+/// Windows per class, and the device with most of the gravest.
+fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<String> {
+    let host_of: BTreeMap<&str, &str> = captures.iter().map(|c| (c.capture.as_str(), c.host.as_str())).collect();
+    let mut classes: BTreeMap<(u8, Option<u8>), (String, u64, f64)> = BTreeMap::new();
+    let mut devices: BTreeMap<(u8, String), (String, u64)> = BTreeMap::new();
+    for label in labels::read(&layout.root().join(cluster::LABELS))? {
+        let rank = label.class.map_or(8, severity_rank);
+        let name = if label.class.is_some() { label.class_name.clone() } else { "cannot tell".to_owned() };
+        let entry = classes.entry((rank, label.class)).or_insert((name, 0, 0.0));
+        entry.1 += 1;
+        entry.2 += label.confidence;
+        if label.class.is_some_and(|c| c != 1) {
+            let place = format!("{} on {}", label.device, host_of.get(label.capture.as_str()).copied().unwrap_or("?"));
+            devices.entry((rank, place)).or_insert((label.class_name, 0)).1 += 1;
+        }
+    }
+    let mut text = String::from("\n  windows  class                confidence\n");
+    for ((_, class), (name, n, confidence)) in &classes {
+        let number = class.map_or_else(|| "-".to_owned(), |c| c.to_string());
+        let sure = if class.is_some() { format!("{:.0} %", 100.0 * confidence / *n as f64) } else { String::new() };
+        text.push_str(&format!("{:>9}  {number} {name:<20} {sure}\n", thousands(*n)));
+    }
+    // Of the gravest class, the device with most windows in it.
+    let worst = devices.iter().min_by_key(|((rank, place), (_, n))| (*rank, std::cmp::Reverse(*n), place.clone()));
+    match worst {
+        Some(((_, place), (class, n))) => text.push_str(&format!("\nWorst device: {} ({class} in {n} windows)\n", printable(place))),
+        None => text.push_str("\nNo device shows a pathology.\n"),
+    }
+    Ok(text)
+}
+
+/// A count with thin groups: 12,345,678.
+pub(crate) fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousands;
+
+    #[test]
+    fn counts_are_grouped_by_thousands() {
+        assert_eq!([0, 999, 1000, 12_345_678].map(thousands), ["0", "999", "1,000", "12,345,678"]);
+    }
+}

@@ -1,0 +1,194 @@
+//! Turns the results on disk into the plain view that the report crate draws.
+//!
+//! All sums, medians and orderings of the report are made here, from windows and labels:
+//! [`devices`], [`classes`], [`verdicts`], [`maps`] and [`ledger`] each fill their part.
+
+mod classes;
+mod devices;
+mod ledger;
+mod maps;
+mod tree;
+mod verdicts;
+mod words;
+
+use std::collections::BTreeMap;
+
+use iotriage_models::cluster::Clustering;
+use iotriage_models::diagnosis::Catalogue;
+use iotriage_models::Reduction;
+use iotriage_reports::view::{self as v, ColumnMeta, Param, ReportView, Run, Span, Text};
+use iotriage_store::labels::LabelRecord;
+use iotriage_store::windows::{WindowRecord, WindowTable};
+
+use crate::artifacts::{ArchiveReport, CaptureReport, ClusterReport};
+
+pub(crate) use verdicts::severity_rank;
+
+/// Everything the report is made from.
+pub(crate) struct Results {
+    pub(crate) archive: ArchiveReport,
+    pub(crate) captures: Vec<CaptureReport>,
+    pub(crate) table: WindowTable,
+    pub(crate) labels: Vec<LabelRecord>,
+    pub(crate) clusters: ClusterReport,
+    pub(crate) reduction: Option<Reduction>,
+    pub(crate) clustering: Option<Clustering>,
+    pub(crate) parameters: BTreeMap<String, String>,
+    pub(crate) window_ns: i64,
+}
+
+/// A window with its label and its place in the view.
+pub(crate) struct Judged<'a> {
+    pub(crate) window: &'a WindowRecord,
+    pub(crate) label: &'a LabelRecord,
+    /// Row in the tables.
+    pub(crate) row: usize,
+    /// Index of its device in the view.
+    pub(crate) device: usize,
+    /// Row in the embedding, where it was embedded.
+    pub(crate) embedded: Option<usize>,
+}
+
+impl Judged<'_> {
+    /// Class number, where the window counts for the diagnosis (an edge does not).
+    pub(crate) fn class(&self) -> Option<u8> {
+        self.label.class
+    }
+
+    /// Whether it speaks in verdicts and shares: whole, and not sparse unless stalled.
+    pub(crate) fn counts(&self) -> bool {
+        !self.window.edge && (!self.window.sparse || self.window.stalled)
+    }
+}
+
+/// Names of columns to their places.
+pub(crate) struct Columns<'a> {
+    names: &'a [String],
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn new(names: &'a [String]) -> Self {
+        Self { names }
+    }
+
+    pub(crate) fn value(&self, window: &WindowRecord, name: &str) -> Option<f64> {
+        let at = self.names.iter().position(|n| n == name)?;
+        window.values.get(at).copied().flatten().filter(|v| v.is_finite())
+    }
+}
+
+/// Builds the view.
+pub(crate) fn build(results: &Results, catalogue: &Catalogue) -> ReportView {
+    let columns = Columns::new(&results.table.columns);
+    let (keys, mut judged) = devices::assign(results);
+    judged.sort_by_key(|j| (j.device, j.window.start_ns, j.row));
+
+    let z = classes::Standardised::new(results);
+    let windows = judged.iter().map(|j| window(j, &columns, results)).collect();
+    let device_summaries = devices::summarise(&keys, &judged, &columns);
+    let class_summaries = classes::summarise(&judged, &columns, catalogue, &z, results);
+    let registry = iotriage_features::registry();
+    let meta = |d: &iotriage_features::FeatureDef| ColumnMeta { name: d.name.into(), unit: d.unit.into(), doc: d.doc.into() };
+    let mut maps = vec![maps::three_axis(v::MapScope::Fleet, judged.iter(), &columns)];
+    if device_summaries.len() > 1 && device_summaries.len() <= MAPPED_DEVICES {
+        maps.extend((0..device_summaries.len()).map(|d| maps::three_axis(v::MapScope::Device(d), judged.iter().filter(|j| j.device == d), &columns)));
+    }
+    maps.retain(|m| !m.cells.is_empty());
+
+    ReportView {
+        run: run(results, &judged, &keys),
+        verdicts: verdicts::verdicts(&judged, &device_summaries, &columns, results.window_ns),
+        features: registry.iter().filter(|d| d.clustered).map(meta).collect(),
+        evidence_columns: registry.iter().filter(|d| !d.clustered).map(meta).collect(),
+        healthy_features: z.mean(judged.iter().filter(|j| j.class() == Some(1))),
+        classes: class_summaries,
+        clusters: classes::clusters(&results.clusters),
+        devices: device_summaries,
+        windows,
+        maps,
+        dendrogram: results.clustering.as_ref().and_then(tree::top),
+        ledger: ledger::ledger(results),
+        method: words::method(results),
+    }
+}
+
+/// Devices that get a three-axis map of their own.
+const MAPPED_DEVICES: usize = 50;
+
+fn run(results: &Results, judged: &[Judged<'_>], keys: &[devices::Key]) -> Run {
+    let mut spans: BTreeMap<v::Clock, Span> = BTreeMap::new();
+    for capture in &results.captures {
+        if let Some([start_ns, end_ns]) = capture.span_ns {
+            let clock = words::clock(&capture.clock);
+            let span = spans.entry(clock).or_insert(Span { clock, start_ns, end_ns });
+            span.start_ns = span.start_ns.min(start_ns);
+            span.end_ns = span.end_ns.max(end_ns);
+        }
+    }
+    let count = |f: &dyn Fn(&Judged<'_>) -> bool| judged.iter().filter(|j| f(j)).count() as u64;
+    let mut hosts: Vec<&str> = keys.iter().map(|k| &*k.host).collect();
+    hosts.dedup();
+    let mut devices: Vec<(&str, &str)> = keys.iter().map(|k| (&*k.host, &*k.device)).collect();
+    devices.dedup();
+    Run {
+        archive: results.archive.name.as_str().into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        window_ns: results.window_ns,
+        spans: spans.into_values().collect(),
+        params: results.parameters.iter().map(|(k, val)| Param { name: k.as_str().into(), value: val.as_str().into() }).collect(),
+        hosts: hosts.len() as u64,
+        devices: devices.len() as u64,
+        files: results.captures.iter().map(|c| c.files.len() as u64).sum(),
+        events: results.captures.iter().map(|c| c.events).sum(),
+        ios: results.captures.iter().map(|c| c.requests).sum(),
+        bytes: words::completed_bytes(&results.captures),
+        windows_full: count(&|j| j.counts()),
+        windows_sparse: count(&|j| j.window.sparse && !j.window.edge && !j.window.stalled),
+        windows_edge: count(&|j| j.window.edge),
+        windows_stalled: count(&|j| j.window.stalled),
+    }
+}
+
+fn window(j: &Judged<'_>, columns: &Columns<'_>, results: &Results) -> v::Window {
+    let w = j.window;
+    let text = |s: &str| Text::from(s);
+    let features = iotriage_features::registry();
+    let mut twelve = [0.0; v::FEATURES];
+    for (slot, value) in twelve.iter_mut().zip(&w.values) {
+        *slot = value.unwrap_or(0.0);
+    }
+    let evidence_from = features.iter().filter(|d| d.clustered).count();
+    v::Window {
+        device: j.device,
+        capture: text(&w.capture),
+        span: Span { clock: words::clock(&w.clock), start_ns: w.start_ns, end_ns: w.end_ns },
+        n: w.n,
+        sparse: w.sparse,
+        edge: w.edge,
+        stalled: w.stalled,
+        trust: v::Trust::from_letter(w.trust).unwrap_or(v::Trust::D),
+        cluster: j.label.cluster,
+        class: j.label.class,
+        class_name: text(&j.label.class_name),
+        root_cause: text(&j.label.root_cause),
+        confidence: j.label.class.map(|_| j.label.confidence),
+        evidence: j.label.evidence.iter().map(|e| text(e)).collect(),
+        missing: text(&j.label.missing.join("; ")),
+        features: twelve,
+        evidence_values: w.values.get(evidence_from..).unwrap_or_default().to_vec(),
+        iops: columns.value(w, "iops").unwrap_or(0.0),
+        latency_p50_us: columns.value(w, "latency_p50_us"),
+        latency_p99_us: columns.value(w, "latency_p99_us"),
+        mean_depth: columns.value(w, "mean_depth"),
+        latency: v::LatencyHistogram::from_counts(&w.latency_histogram),
+        embedding: embedding(j, results),
+    }
+}
+
+/// The first two coordinates of a clustered window.
+fn embedding(j: &Judged<'_>, results: &Results) -> Option<[f64; 2]> {
+    let coordinates = results.reduction.as_ref()?.embedding();
+    let at = j.embedded?;
+    let x = coordinates.get((at, 0)).copied()?;
+    Some([x, coordinates.get((at, 1)).copied().unwrap_or(0.0)])
+}

@@ -1,0 +1,122 @@
+//! How the run speaks on standard error: bars on a terminal, plain lines elsewhere, JSON lines on
+//! request, nothing with `--quiet`.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+
+use crate::args::{LogFormat, VoiceArgs};
+
+/// Speaks for the run.
+#[derive(Debug)]
+pub(crate) struct Voice {
+    mode: Mode,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Quiet,
+    Bars,
+    Lines,
+    Json,
+}
+
+impl Voice {
+    pub(crate) fn new(args: &VoiceArgs) -> Self {
+        let mode = match (args.quiet, args.log_format) {
+            (true, _) => Mode::Quiet,
+            (false, LogFormat::Json) => Mode::Json,
+            (false, LogFormat::Text) if std::io::stderr().is_terminal() => Mode::Bars,
+            (false, LogFormat::Text) => Mode::Lines,
+        };
+        Self { mode, bar: Mutex::new(None) }
+    }
+
+    /// A stage with `total` partitions to do begins.
+    pub(crate) fn begin(&self, stage: &str, total: usize) {
+        match self.mode {
+            Mode::Bars => {
+                let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+                if let Ok(style) = ProgressStyle::with_template("{prefix:>9} [{bar:28}] {pos}/{len} {elapsed:>4} {wide_msg}") {
+                    bar.set_style(style.progress_chars("=> "));
+                }
+                bar.set_prefix(stage.to_owned());
+                bar.enable_steady_tick(Duration::from_millis(200));
+                if let Ok(mut slot) = self.bar.lock() {
+                    *slot = Some(bar);
+                }
+            }
+            Mode::Json => write_line(&json!({"event": "begin", "stage": stage, "partitions": total}).to_string()),
+            Mode::Lines | Mode::Quiet => {}
+        }
+    }
+
+    /// One partition is done.
+    pub(crate) fn step(&self, stage: &str, partition: &str, note: &str) {
+        match self.mode {
+            Mode::Bars => {
+                if let Some(bar) = self.bar.lock().ok().as_deref().and_then(Option::as_ref) {
+                    bar.set_message(printable(partition));
+                    bar.inc(1);
+                }
+            }
+            Mode::Lines => write_line(&format!("{stage:>9}  {}  {}", printable(partition), printable(note))),
+            Mode::Json => write_line(&json!({"event": "done", "stage": stage, "partition": partition, "note": note}).to_string()),
+            Mode::Quiet => {}
+        }
+    }
+
+    /// The stage is done.
+    pub(crate) fn end(&self) {
+        if let Ok(mut slot) = self.bar.lock()
+            && let Some(bar) = slot.take()
+        {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Whether nothing but errors is to be said.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.mode == Mode::Quiet
+    }
+
+    /// A line for the reader, whatever the mode but quiet.
+    pub(crate) fn say(&self, text: &str) {
+        match self.mode {
+            Mode::Quiet => {}
+            Mode::Json => write_line(&json!({"event": "note", "text": text}).to_string()),
+            Mode::Lines => write_line(&printable(text)),
+            Mode::Bars => {
+                let bar = self.bar.lock().ok().and_then(|b| b.clone());
+                match bar {
+                    Some(bar) => bar.suspend(|| write_line(&printable(text))),
+                    None => write_line(&printable(text)),
+                }
+            }
+        }
+    }
+}
+
+/// Writes one line to standard error; a closed standard error is nobody's problem.
+fn write_line(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Text from a log or a path, made safe for a terminal: control characters are shown escaped.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn escape_sequences_of_a_log_do_not_reach_the_terminal() {
+        assert_eq!(printable("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
+    }
+}

@@ -1,0 +1,51 @@
+//! Pictures in the page: inside it as far as the budget goes, linked beside it beyond.
+
+use std::collections::BTreeSet;
+
+use super::super::Material;
+use super::markup::{Page, markup};
+use crate::base64;
+use crate::escape::html;
+use crate::pictures::{Picture, PictureKind};
+
+/// Names of the pictures that go inside the page: in the order drawn (fleet, then worst devices
+/// first) until the budget is used up.
+pub(super) fn embedded(material: Material<'_>) -> BTreeSet<&str> {
+    let mut left = material.options.embedded_bytes;
+    let mut names = BTreeSet::new();
+    for picture in material.pictures {
+        if picture.png.len() > left {
+            break;
+        }
+        left -= picture.png.len();
+        names.insert(picture.file.as_str());
+    }
+    names
+}
+
+/// Puts a picture, where it was drawn, with a caption.
+pub(super) fn figure(page: &mut Page, material: Material<'_>, embedded: &BTreeSet<&str>, kind: PictureKind, caption: &str) {
+    let Some(picture) = material.pictures.iter().find(|p| p.kind == kind) else { return };
+    if embedded.contains(picture.file.as_str()) {
+        inside(page, picture, caption);
+    } else {
+        markup!(
+            page,
+            "<p><a href=\"{}\">{}</a> <span class=\"soft\">(picture beside this page)</span></p>\n",
+            picture.file,
+            html(&picture.title)
+        );
+    }
+}
+
+fn inside(page: &mut Page, picture: &Picture, caption: &str) {
+    // Drawn at twice the size it is shown at.
+    let (width, height) = (picture.width / 2, picture.height / 2);
+    markup!(
+        page,
+        "<figure><img width=\"{width}\" height=\"{height}\" decoding=\"async\" alt=\"{}\" src=\"data:image/png;base64,{}\">",
+        html(&picture.alt),
+        base64::encode(&picture.png)
+    );
+    markup!(page, "<figcaption>{} <a href=\"{}\">PNG</a></figcaption></figure>\n", html(caption), picture.file);
+}

@@ -1,0 +1,202 @@
+//! The pictures of a report, one file a kind, and [`draw_all`] that draws them side by side.
+//!
+//! Pictures take view data and give PNG bytes. Layout is in logical pixels; every picture is twice
+//! as large in device pixels.
+
+mod canvas;
+mod dendrogram;
+mod embedding;
+mod font;
+mod log_axis;
+mod marks;
+mod palette;
+mod spectrum;
+mod three_axis;
+mod three_axis_key;
+mod time_density;
+mod time_latency;
+mod time_strips;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use canvas::Canvas;
+
+use crate::error::ReportError;
+use crate::labels::worst_first;
+use crate::options::Options;
+use crate::view::{MapScope, ReportView};
+
+/// What a picture shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PictureKind {
+    /// IOPS x latency x queue depth of all devices.
+    FleetMap,
+    /// IOPS x latency x queue depth of a device.
+    DeviceMap(usize),
+    /// Time x latency of a device, with its classes.
+    TimeLatency(usize),
+    /// Mean features of every class against healthy.
+    Spectrum,
+    /// The linkage tree and its cut.
+    Dendrogram,
+    /// The windows in the plane of the embedding.
+    Embedding,
+}
+
+/// A drawn picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// What it shows.
+    pub kind: PictureKind,
+    /// File name: `[a-z0-9.-]` only.
+    pub file: String,
+    /// Title, as written in the picture; hostile text.
+    pub title: String,
+    /// What can be seen, in words, for those who cannot see it; hostile text.
+    pub alt: String,
+    /// Device pixels across.
+    pub width: u32,
+    /// Device pixels down.
+    pub height: u32,
+    /// The PNG file.
+    pub png: Vec<u8>,
+}
+
+/// A picture before it has its kind.
+struct Drawn {
+    title: String,
+    alt: String,
+    size: (u32, u32),
+    png: Vec<u8>,
+}
+
+impl Drawn {
+    fn finish(canvas: Canvas, file: &str, title: String, subtitle: String) -> Result<Self, ReportError> {
+        let size = canvas.device_size();
+        let alt = format!("{title}. {subtitle}");
+        Ok(Self { title, alt, size, png: canvas.into_png(file)? })
+    }
+}
+
+/// Draws every picture that the view has data for, fleet first, then devices worst first.
+///
+/// Threads share the work; the order and the bytes do not depend on their number.
+///
+/// # Errors
+/// [`ReportError::Drawing`] of the first picture, in order, that could not be drawn.
+pub fn draw_all(view: &ReportView, options: &Options) -> Result<Vec<Picture>, ReportError> {
+    let kinds = kinds(view, options);
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8).min(kinds.len().max(1));
+    let drawn: Vec<Place> = kinds.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((kind, place)) = claim(&next, &kinds, &drawn) {
+                    let picture = draw(view, options, kind);
+                    if let Ok(mut place) = place.lock() {
+                        *place = Some(picture);
+                    }
+                }
+            });
+        }
+    });
+    let missing = || ReportError::Drawing { picture: "pictures".to_owned(), reason: "a drawing thread ended early".to_owned() };
+    drawn.into_iter().map(|place| place.into_inner().ok().flatten().unwrap_or_else(|| Err(missing()))).collect()
+}
+
+type Place = Mutex<Option<Result<Picture, ReportError>>>;
+
+/// The next picture nobody draws yet and where to put it.
+fn claim<'a>(next: &AtomicUsize, kinds: &[PictureKind], places: &'a [Place]) -> Option<(PictureKind, &'a Place)> {
+    let i = next.fetch_add(1, Ordering::Relaxed);
+    Some((*kinds.get(i)?, places.get(i)?))
+}
+
+/// Which pictures to draw, in the order shown.
+fn kinds(view: &ReportView, options: &Options) -> Vec<PictureKind> {
+    let mut kinds = Vec::new();
+    if view.maps.iter().any(|m| m.scope == MapScope::Fleet) {
+        kinds.push(PictureKind::FleetMap);
+    }
+    if view.classes.iter().any(|c| c.mean_features.is_some()) {
+        kinds.push(PictureKind::Spectrum);
+    }
+    if view.dendrogram.as_ref().is_some_and(|d| !d.merges.is_empty()) {
+        kinds.push(PictureKind::Dendrogram);
+    }
+    if view.windows.iter().any(|w| w.embedding.is_some()) {
+        kinds.push(PictureKind::Embedding);
+    }
+    for device in worst_first(view).into_iter().take(options.device_pictures) {
+        if !view.windows_of(device).is_empty() {
+            kinds.push(PictureKind::TimeLatency(device));
+        }
+        if view.maps.iter().any(|m| m.scope == MapScope::Device(device)) {
+            kinds.push(PictureKind::DeviceMap(device));
+        }
+    }
+    kinds
+}
+
+/// Draws one picture.
+///
+/// # Errors
+/// [`ReportError::Drawing`].
+fn draw(view: &ReportView, options: &Options, kind: PictureKind) -> Result<Picture, ReportError> {
+    let file = file_name(view, kind);
+    let map = |scope| view.maps.iter().find(|m| m.scope == scope).ok_or_else(|| absent(&file));
+    let drawn = match kind {
+        PictureKind::FleetMap => three_axis::draw(view, map(MapScope::Fleet)?, options, &file)?,
+        PictureKind::DeviceMap(device) => three_axis::draw(view, map(MapScope::Device(device))?, options, &file)?,
+        PictureKind::TimeLatency(device) => time_latency::draw(view, device, options, &file)?,
+        PictureKind::Spectrum => spectrum::draw(view, options, &file)?,
+        PictureKind::Dendrogram => dendrogram::draw(view, view.dendrogram.as_ref().ok_or_else(|| absent(&file))?, options, &file)?,
+        PictureKind::Embedding => embedding::draw(view, options, &file)?,
+    };
+    Ok(Picture { kind, file, title: drawn.title, alt: drawn.alt, width: drawn.size.0, height: drawn.size.1, png: drawn.png })
+}
+
+fn absent(file: &str) -> ReportError {
+    ReportError::Drawing { picture: file.to_owned(), reason: "the view has no data for it".to_owned() }
+}
+
+/// `time-004-db-07-nvme1n1.png`: the device's number keeps names apart, its letters make them readable.
+fn file_name(view: &ReportView, kind: PictureKind) -> String {
+    let device_file = |prefix: &str, device: usize| {
+        let name = view.devices.get(device).map(|d| format!("{}-{}", d.host, d.device)).unwrap_or_default();
+        let mut slug = String::new();
+        for c in name.chars().take(80) {
+            match c.to_ascii_lowercase() {
+                c @ ('a'..='z' | '0'..='9') => slug.push(c),
+                _ if !slug.ends_with('-') && !slug.is_empty() => slug.push('-'),
+                _ => {}
+            }
+        }
+        let slug: String = slug.chars().take(48).collect();
+        format!("{prefix}-{:03}-{}", device + 1, slug).trim_end_matches('-').to_owned() + ".png"
+    };
+    match kind {
+        PictureKind::FleetMap => "map-fleet.png".to_owned(),
+        PictureKind::DeviceMap(device) => device_file("map", device),
+        PictureKind::TimeLatency(device) => device_file("time", device),
+        PictureKind::Spectrum => "spectrum.png".to_owned(),
+        PictureKind::Dendrogram => "dendrogram.png".to_owned(),
+        PictureKind::Embedding => "embedding.png".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::DeviceSummary;
+
+    #[test]
+    fn file_names_of_hostile_devices_are_plain() {
+        let device = |host: &str, device: &str| DeviceSummary { host: host.into(), device: device.into(), ..DeviceSummary::default() };
+        let view = ReportView { devices: vec![device("../../etc", "pass wd"), device("日本", "")], ..ReportView::default() };
+        assert_eq!(file_name(&view, PictureKind::TimeLatency(0)), "time-001-etc-pass-wd.png");
+        assert_eq!(file_name(&view, PictureKind::DeviceMap(1)), "map-002.png");
+    }
+}

@@ -1,0 +1,14 @@
+//! Tests of whole reports: what every exporter writes, and what the pictures show.
+
+#[path = "../../examples/demo/synthetic/mod.rs"]
+#[allow(dead_code)]
+mod synthetic;
+
+mod determinism;
+mod golden;
+mod hostile;
+mod picture_file;
+mod pictures;
+mod scale;
+mod sparse_views;
+mod written;
