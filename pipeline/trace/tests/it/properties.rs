@@ -185,7 +185,7 @@ proptest! {
 }
 
 #[test]
-fn a_million_requests_at_one_place_are_neither_slow_nor_kept() {
+fn many_requests_at_one_place_are_neither_slow_nor_kept() {
     let event = BlockEvent {
         time: 0,
         sector: 8,
@@ -202,10 +202,10 @@ fn a_million_requests_at_one_place_are_neither_slow_nor_kept() {
         passthrough: false,
     };
     // Times that jump make every event due for a look through all that is outstanding.
-    let events: Vec<_> = (0..1_000_000).map(|i| BlockEvent { time: i * 10_000_000_000, ..event }).collect();
+    let events: Vec<_> = (0..100_000).map(|i| BlockEvent { time: i * 10_000_000_000, ..event }).collect();
     let (rows, summary) = pair(&events, 8192, PairingOptions::default());
     assert!(rows.len() <= 1024, "{}", rows.len());
-    assert_eq!(summary.ledger.count("too_many_outstanding") + rows.len() as u64, 1_000_000);
+    assert_eq!(summary.ledger.count("too_many_outstanding") + rows.len() as u64, 100_000);
 }
 
 #[test]
