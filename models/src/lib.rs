@@ -21,8 +21,8 @@
 
 pub mod agreement;
 pub mod cluster;
-pub mod diagnosis;
 mod decimal;
+pub mod diagnosis;
 mod error;
 mod input;
 pub mod linkage;

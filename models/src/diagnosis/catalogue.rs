@@ -207,6 +207,11 @@ impl Condition {
         }
     }
 
+    /// Whether large values speak for the cause.
+    pub fn rises(&self) -> bool {
+        self.any.iter().any(Self::rises) || self.full_at > self.none_at
+    }
+
     /// How far `value` speaks for the cause, 0 to 1.
     pub fn membership(&self, value: f64) -> f64 {
         let place = if self.log {
@@ -228,7 +233,16 @@ mod tests {
         let names: Vec<&str> = catalogue.classes.iter().map(|c| c.name.as_str()).collect();
         assert_eq!(
             names,
-            ["healthy", "queue saturation", "fail-slow device", "metadata storm", "flush stall", "read amplification", "burst blocking", "service cliff"]
+            [
+                "healthy",
+                "queue saturation",
+                "fail-slow device",
+                "metadata storm",
+                "flush stall",
+                "read amplification",
+                "burst blocking",
+                "service cliff"
+            ]
         );
         for (class, cause) in catalogue.causes() {
             assert!(class.number == 1 || !cause.remedies.is_empty(), "{} has no remedy", cause.name);

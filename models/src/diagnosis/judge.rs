@@ -110,7 +110,7 @@ impl<'a> Judge<'a> {
 
     fn score<'c>(&self, class: &'c Class, cause: &'c Cause, seen: &Observation<'_>) -> Result<Scored<'c>, &'c str> {
         let (mut reciprocals, mut weights, mut all) = (0.0, 0.0, 0.0);
-        let mut lines: Vec<(f64, EvidenceLine)> = Vec::with_capacity(cause.conditions.len());
+        let mut lines: Vec<((bool, f64), EvidenceLine)> = Vec::with_capacity(cause.conditions.len());
         for condition in &cause.conditions {
             all += condition.weight;
             match self.weigh(condition, seen) {
@@ -118,7 +118,8 @@ impl<'a> Judge<'a> {
                     // Infinite at membership 0, which makes the mean 0.
                     reciprocals += condition.weight / membership;
                     weights += condition.weight;
-                    lines.push((condition.weight * membership, line));
+                    // What is there persuades more than what is absent.
+                    lines.push(((condition.rises(), condition.weight * membership), line));
                 }
                 Err(column) if !condition.optional => return Err(column),
                 Err(_) => {}
@@ -127,7 +128,7 @@ impl<'a> Judge<'a> {
         if weights < all * LEAST_SEEN {
             return Err(cause.conditions.first().map_or("", |c| c.column.as_str()));
         }
-        lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+        lines.sort_by(|(a, _), (b, _)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
         Ok(Scored { class, cause, score: weights / reciprocals, lines: lines.into_iter().map(|(_, l)| l).collect() })
     }
 

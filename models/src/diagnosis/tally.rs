@@ -73,7 +73,12 @@ mod tests {
     use super::*;
 
     fn judged(class: Option<u8>, cause: &str) -> Diagnosis {
-        Diagnosis { class, class_name: class.map(|c| format!("class {c}")).unwrap_or_default(), root_cause: cause.to_owned(), ..Diagnosis::default() }
+        Diagnosis {
+            class,
+            class_name: class.map(|c| format!("class {c}")).unwrap_or_default(),
+            root_cause: cause.to_owned(),
+            ..Diagnosis::default()
+        }
     }
 
     #[test]
@@ -86,7 +91,10 @@ mod tests {
         tally.add(&judged(None, ""));
         assert_eq!(tally.majority(), Some((3, "class 3", 0.8)));
         let causes: Vec<_> = tally.causes().into_iter().map(|c| (c.root_cause, c.percent)).collect();
-        assert_eq!(causes, [("slow media".to_owned(), 60.0), ("cannot tell".to_owned(), 20.0), ("transport errors and requeues".to_owned(), 20.0)]);
+        assert_eq!(
+            causes,
+            [("slow media".to_owned(), 60.0), ("cannot tell".to_owned(), 20.0), ("transport errors and requeues".to_owned(), 20.0)]
+        );
     }
 
     #[test]

@@ -76,7 +76,8 @@ fn describe(capture: &Capture, summary: &CaptureSummary) -> String {
     line("events", format!("{} in {} bytes", thousands(summary.events), thousands(summary.bytes_read)));
     line("requests", thousands(summary.rows));
     for device in &summary.devices {
-        let counts: Vec<String> = device.counts.rows().map(|r| format!("{} {} {}", r.action.letters(), r.direction.name(), thousands(r.tally.count))).collect();
+        let counts: Vec<String> =
+            device.counts.rows().map(|r| format!("{} {} {}", r.action.letters(), r.direction.name(), thousands(r.tally.count))).collect();
         line("device", format!("{}: {}", device.device, counts.join(", ")));
     }
     for forbidden in forbids(summary) {

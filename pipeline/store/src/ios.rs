@@ -80,7 +80,8 @@ fn properties() -> WriterProperties {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_created_by("iotriage".to_owned());
     for name in ["t_queue", "t_insert", "t_issue", "t_complete"] {
-        builder = builder.set_column_dictionary_enabled(column(name), false).set_column_encoding(column(name), Encoding::DELTA_BINARY_PACKED);
+        builder =
+            builder.set_column_dictionary_enabled(column(name), false).set_column_encoding(column(name), Encoding::DELTA_BINARY_PACKED);
     }
     builder = builder.set_column_dictionary_enabled(column("sector"), false);
     builder.build()

@@ -83,7 +83,8 @@ pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
         lines(|r| &r.missing)?,
     ];
     let batch = RecordBatch::try_new(schema.clone(), columns).map_err(StoreError::arrow(path))?;
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).set_created_by("iotriage".to_owned()).build();
+    let properties =
+        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).set_created_by("iotriage".to_owned()).build();
     let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
     let file = File::create(path).map_err(StoreError::io("create", path))?;
     let mut writer = ArrowWriter::try_new_with_options(file, schema, options).map_err(StoreError::parquet(path))?;
@@ -102,7 +103,8 @@ pub fn read(path: &Path) -> Result<Vec<LabelRecord>, StoreError> {
     let mut rows = Vec::new();
     for batch in builder.build().map_err(StoreError::parquet(path))? {
         let batch = batch.map_err(StoreError::arrow(path))?;
-        let [capture, device, class_name, root_cause] = ["capture", "device", "class_name", "root_cause"].map(|n| column::<StringArray>(&batch, n, path));
+        let [capture, device, class_name, root_cause] =
+            ["capture", "device", "class_name", "root_cause"].map(|n| column::<StringArray>(&batch, n, path));
         let (capture, device, class_name, root_cause) = (capture?, device?, class_name?, root_cause?);
         let start = column::<Int64Array>(&batch, "window_start_ns", path)?;
         let cluster = column::<UInt32Array>(&batch, "cluster", path)?;

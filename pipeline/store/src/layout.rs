@@ -22,7 +22,13 @@ impl Layout {
 
     /// `ios/host=../device=../date=../CAPTURE.parquet`, relative to the root.
     pub fn ios_file(host: &str, device: &str, date: &str, capture: &str) -> String {
-        format!("ios/host={}/device={}/date={}/{}.parquet", path_segment(host), path_segment(device), path_segment(date), path_segment(capture))
+        format!(
+            "ios/host={}/device={}/date={}/{}.parquet",
+            path_segment(host),
+            path_segment(device),
+            path_segment(date),
+            path_segment(capture)
+        )
     }
 
     /// `captures/CAPTURE.json`, relative to the root: what reading the capture found.

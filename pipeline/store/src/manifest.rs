@@ -11,10 +11,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::StoreError;
 use crate::fingerprint::FileEntry;
 use crate::layout::Layout;
 use crate::publish::write_atomically;
-use crate::StoreError;
 
 /// Version of the manifest's own form.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -51,11 +51,14 @@ impl Manifest {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(StoreError::io("read", path)(e)),
         };
-        serde_json::from_slice(&bytes).map(Some).map_err(|e| StoreError::Layout { path: path.to_path_buf(), what: format!("not a manifest: {e}") })
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|e| StoreError::Layout { path: path.to_path_buf(), what: format!("not a manifest: {e}") })
     }
 
     pub(crate) fn write(&self, path: &Path) -> Result<(), StoreError> {
-        let mut text = serde_json::to_string_pretty(self).map_err(|e| StoreError::Layout { path: path.to_path_buf(), what: e.to_string() })?;
+        let mut text =
+            serde_json::to_string_pretty(self).map_err(|e| StoreError::Layout { path: path.to_path_buf(), what: e.to_string() })?;
         text.push('\n');
         write_atomically(path, text.as_bytes())
     }
@@ -178,7 +181,11 @@ impl Plan {
         }
         let names = self.parameters.keys().chain(manifest.parameters.keys());
         if let Some(name) = names.into_iter().find(|n| self.parameters.get(*n) != manifest.parameters.get(*n)) {
-            return Some(DirtyReason::Parameter { name: name.clone(), was: manifest.parameters.get(name).cloned(), now: self.parameters.get(name).cloned() });
+            return Some(DirtyReason::Parameter {
+                name: name.clone(),
+                was: manifest.parameters.get(name).cloned(),
+                now: self.parameters.get(name).cloned(),
+            });
         }
         let by_path = |entries: &[FileEntry]| entries.iter().map(|e| (e.path.clone(), e.clone())).collect::<BTreeMap<_, _>>();
         let (was, now) = (by_path(&manifest.inputs), by_path(&self.inputs));
@@ -250,7 +257,11 @@ mod tests {
         assert_dirty(&layout, &other, DirtyReason::LogicVersion { was: 1, now: 2 });
         let mut other = plan("00");
         other.parameters.insert("window".to_owned(), "2s".to_owned());
-        assert_dirty(&layout, &other, DirtyReason::Parameter { name: "window".to_owned(), was: Some("1s".to_owned()), now: Some("2s".to_owned()) });
+        assert_dirty(
+            &layout,
+            &other,
+            DirtyReason::Parameter { name: "window".to_owned(), was: Some("1s".to_owned()), now: Some("2s".to_owned()) },
+        );
         let mut other = plan("00");
         other.inputs.clear();
         assert_dirty(&layout, &other, DirtyReason::InputRemoved("a".to_owned()));

@@ -8,7 +8,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, UInt32Array, UInt64Array,
+};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
@@ -113,7 +115,10 @@ impl WindowTable {
         }
         let batch = RecordBatch::try_new(schema.clone(), columns).map_err(StoreError::arrow(path))?;
 
-        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).set_created_by("iotriage".to_owned()).build();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_created_by("iotriage".to_owned())
+            .build();
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         let file = File::create(path).map_err(StoreError::io("create", path))?;
         let mut writer = ArrowWriter::try_new_with_options(file, schema, options).map_err(StoreError::parquet(path))?;
@@ -145,8 +150,11 @@ impl WindowTable {
         let (host, device, capture, clock, trust, top) = (host?, device?, capture?, clock?, trust?, top?);
         let (start, end) = (column::<Int64Array>(batch, "window_start_ns", path)?, column::<Int64Array>(batch, "window_end_ns", path)?);
         let n = column::<UInt64Array>(batch, "n", path)?;
-        let (sparse, edge, stalled) =
-            (column::<BooleanArray>(batch, "sparse", path)?, column::<BooleanArray>(batch, "edge", path)?, column::<BooleanArray>(batch, "stalled", path)?);
+        let (sparse, edge, stalled) = (
+            column::<BooleanArray>(batch, "sparse", path)?,
+            column::<BooleanArray>(batch, "edge", path)?,
+            column::<BooleanArray>(batch, "stalled", path)?,
+        );
         let histogram = column::<ListArray>(batch, "latency_histogram", path)?;
         let numbers = self.columns.iter().map(|c| column::<Float64Array>(batch, c, path)).collect::<Result<Vec<_>, _>>()?;
         let mut interned: [Arc<str>; 4] = std::array::from_fn(|_| Arc::from(""));
@@ -209,7 +217,8 @@ mod tests {
             latency_histogram: vec![0, 1, 2],
             values: vec![value, Some(-0.5)],
         };
-        let table = WindowTable { columns: vec!["latency_level".to_owned(), "x".to_owned()], rows: vec![row(0, None), row(10, Some(1e-300))] };
+        let table =
+            WindowTable { columns: vec!["latency_level".to_owned(), "x".to_owned()], rows: vec![row(0, None), row(10, Some(1e-300))] };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("w.parquet");
         table.write(&path).unwrap();

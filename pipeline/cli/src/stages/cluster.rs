@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use iotriage_models::Reduction;
 use iotriage_models::cluster::Clustering;
 use iotriage_models::diagnosis::{Catalogue, Diagnosis, Judge, Observation, Tally};
-use iotriage_models::Reduction;
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::labels::{self, LabelRecord};
 use iotriage_store::layout::Layout;
@@ -44,7 +44,13 @@ pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Resu
     Ok(())
 }
 
-fn label(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], catalogue: &Catalogue, staging: &mut Staging) -> Result<(Value, String)> {
+fn label(
+    modelling: &Modelling,
+    layout: &Layout,
+    inputs: &[FileEntry],
+    catalogue: &Catalogue,
+    staging: &mut Staging,
+) -> Result<(Value, String)> {
     let table = read_windows(layout, inputs)?;
     let rows = clustered_rows(&table);
     let mut cluster_of: Vec<Option<u32>> = vec![None; table.rows.len()];
@@ -52,7 +58,11 @@ fn label(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], catalogue
     if inputs.iter().any(|f| f.path == reduce::FILE) {
         let path = layout.root().join(reduce::FILE);
         let reduction = Reduction::load(&path)?;
-        anyhow::ensure!(reduction.embedding().nrows() == rows.len(), "{}: it is of other windows; run `iotriage reduce -o OUT` again", path.display());
+        anyhow::ensure!(
+            reduction.embedding().nrows() == rows.len(),
+            "{}: it is of other windows; run `iotriage reduce -o OUT` again",
+            path.display()
+        );
         let clustering = Clustering::fit(reduction.embedding(), modelling.clusters).context("cannot cluster the embedding")?;
         for (row, cluster) in rows.iter().zip(clustering.labels()) {
             cluster_of[*row] = u32::try_from(cluster + 1).ok();
@@ -80,7 +90,8 @@ fn label(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], catalogue
     staging.write(CLUSTERS, &artifacts::to_bytes(&report)?)?;
 
     let told = diagnoses.iter().filter(|d| d.class.is_some()).count();
-    let records: Vec<LabelRecord> = table.rows.iter().zip(cluster_of).zip(diagnoses).map(|((w, cluster), d)| record(w, cluster, d)).collect();
+    let records: Vec<LabelRecord> =
+        table.rows.iter().zip(cluster_of).zip(diagnoses).map(|((w, cluster), d)| record(w, cluster, d)).collect();
     labels::write(&staging.path(LABELS)?, &records)?;
     let note = format!("{} windows in {} clusters, {told} of {} windows diagnosed", report.windows, report.clusters.len(), records.len());
     Ok((json!({"clustered": report.windows, "clusters": report.clusters.len(), "windows": records.len(), "diagnosed": told}), note))

@@ -57,9 +57,18 @@ fn compute(ingested: &Manifest, windows: &Windows, layout: &Layout, staging: &mu
             clock: capture.clock.clone(),
             span_start_ns,
             span_end_ns,
-            losses: capture.losses.iter().map(|l| LossSpan { kind: l.kind.clone(), start_ns: l.start_ns, end_ns: l.end_ns, count: l.count }).collect(),
+            losses: capture
+                .losses
+                .iter()
+                .map(|l| LossSpan { kind: l.kind.clone(), start_ns: l.start_ns, end_ns: l.end_ns, count: l.count })
+                .collect(),
             missing_cpu_files: !capture.missing_cpu_files.is_empty(),
-            phases: Phases { queue: capture.phases.queue, insert: capture.phases.insert, issue: capture.phases.issue, complete: capture.phases.complete },
+            phases: Phases {
+                queue: capture.phases.queue,
+                insert: capture.phases.insert,
+                issue: capture.phases.issue,
+                complete: capture.phases.complete,
+            },
         };
         let files: Vec<PathBuf> = device.files.iter().map(|f| layout.root().join(f)).collect();
         let rows = iotriage_features::compute(&files, &info, &params).with_context(|| format!("device {}", device.device))?;

@@ -55,7 +55,12 @@ fn refuse_nesting(archive: &Path, output: &Path) -> Result<()> {
     let (Ok(archive), Ok(output)) = (archive.canonicalize(), output.canonicalize()) else {
         return Ok(());
     };
-    ensure!(!output.starts_with(&archive), "{}: lies inside the archive {}; choose an output folder outside of it", output.display(), archive.display());
+    ensure!(
+        !output.starts_with(&archive),
+        "{}: lies inside the archive {}; choose an output folder outside of it",
+        output.display(),
+        archive.display()
+    );
     Ok(())
 }
 
@@ -157,7 +162,12 @@ fn report(capture: &Capture, summary: CaptureSummary, mut rows: BTreeMap<String,
         bytes_read: summary.bytes_read,
         events: summary.events,
         requests: summary.rows,
-        phases: PhasesSeen { queue: summary.phases.queue, insert: summary.phases.insert, issue: summary.phases.issue, complete: summary.phases.complete },
+        phases: PhasesSeen {
+            queue: summary.phases.queue,
+            insert: summary.phases.insert,
+            issue: summary.phases.issue,
+            complete: summary.phases.complete,
+        },
         missing_cpu_files: summary.missing_cpus,
         losses: summary
             .losses

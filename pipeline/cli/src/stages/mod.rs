@@ -30,7 +30,11 @@ fn read_windows(layout: &Layout, files: &[FileEntry]) -> Result<WindowTable> {
     for file in files.iter().filter(|f| f.path.starts_with("windows/")) {
         let path = layout.root().join(&file.path);
         let table = WindowTable::read(&path)?;
-        anyhow::ensure!(table.columns == all.columns, "{}: its columns are those of another version; run the features stage again", path.display());
+        anyhow::ensure!(
+            table.columns == all.columns,
+            "{}: its columns are those of another version; run the features stage again",
+            path.display()
+        );
         all.rows.extend(table.rows);
     }
     Ok(all)

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use iotriage_features::registry;
-use iotriage_models::{Reduce, Reduction, ReductionParams};
 use iotriage_models::umap::UmapParams;
+use iotriage_models::{Reduce, Reduction, ReductionParams};
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Plan;
@@ -29,7 +29,13 @@ const FEWEST: usize = 2;
 
 pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Result<()> {
     let inputs = outputs(&finished(features::STAGE, &output.layout, "run `iotriage features -o OUT` first")?);
-    let plan = Plan { stage: STAGE, partition: ALL.to_owned(), logic_version: LOGIC_VERSION, parameters: modelling.reduce_parameters(), inputs: inputs.clone() };
+    let plan = Plan {
+        stage: STAGE,
+        partition: ALL.to_owned(),
+        logic_version: LOGIC_VERSION,
+        parameters: modelling.reduce_parameters(),
+        inputs: inputs.clone(),
+    };
     let make = move |staging: &mut Staging| fit(modelling, &output.layout, &inputs, staging);
     run_stage(STAGE, vec![Partition { plan, make: Box::new(make) }], output, voice)?;
     Ok(())
@@ -47,7 +53,8 @@ fn fit(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], staging: &m
         reduce: Reduce::Umap,
         umap: UmapParams { n_components: DIMENSIONS, n_neighbors: modelling.neighbors, seed: modelling.seed, ..UmapParams::default() },
     };
-    let reduction = Reduction::fit(matrix(&table, &rows, names.len()).view(), &names, &params).context("cannot reduce the windows' features")?;
+    let reduction =
+        Reduction::fit(matrix(&table, &rows, names.len()).view(), &names, &params).context("cannot reduce the windows' features")?;
     let path = staging.path(FILE)?;
     reduction.save(&path)?;
     let kept = reduction.pca().kept();

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use anyhow::Result;
+use iotriage_models::Reduction;
 use iotriage_models::cluster::Clustering;
 use iotriage_models::diagnosis::Catalogue;
-use iotriage_models::Reduction;
 use iotriage_reports::{Options, Palette};
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::labels;
@@ -53,13 +53,27 @@ fn parameters_of(manifests: &[Manifest]) -> BTreeMap<String, String> {
     manifests.iter().flat_map(|m| m.parameters.clone()).collect()
 }
 
-fn draw(picture: &Picture, layout: &Layout, inputs: &[FileEntry], parameters: &BTreeMap<String, String>, staging: &mut Staging) -> Result<(Value, String)> {
+fn draw(
+    picture: &Picture,
+    layout: &Layout,
+    inputs: &[FileEntry],
+    parameters: &BTreeMap<String, String>,
+    staging: &mut Staging,
+) -> Result<(Value, String)> {
     let root = layout.root();
     let has = |path: &str| inputs.iter().any(|f| f.path == path);
-    let captures = inputs.iter().filter(|f| f.path.starts_with("captures/")).map(|f| artifacts::read::<CaptureReport>(&root.join(&f.path))).collect::<Result<Vec<_>>>()?;
+    let captures = inputs
+        .iter()
+        .filter(|f| f.path.starts_with("captures/"))
+        .map(|f| artifacts::read::<CaptureReport>(&root.join(&f.path)))
+        .collect::<Result<Vec<_>>>()?;
     let table = read_windows(layout, inputs)?;
     let labels = labels::read(&root.join(cluster::LABELS))?;
-    anyhow::ensure!(labels.len() == table.rows.len(), "{}: labels are of other windows; run `iotriage cluster -o OUT` again", root.display());
+    anyhow::ensure!(
+        labels.len() == table.rows.len(),
+        "{}: labels are of other windows; run `iotriage cluster -o OUT` again",
+        root.display()
+    );
     let results = Results {
         archive: artifacts::read::<ArchiveReport>(&root.join(ArchiveReport::FILE))?,
         captures,

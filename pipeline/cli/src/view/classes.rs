@@ -12,8 +12,8 @@ use crate::artifacts::ClusterReport;
 const WORST_WINDOWS: usize = 5;
 /// Devices listed as the worst of a class.
 const WORST_DEVICES: usize = 5;
-/// Windows whose evidence lines are quoted for a class.
-const QUOTED: usize = 1;
+/// Root causes whose evidence is quoted for a class.
+const QUOTED: usize = 3;
 
 /// z-scores of the clustered windows' features.
 pub(super) struct Standardised {
@@ -46,7 +46,13 @@ impl Standardised {
 }
 
 /// One summary for each class that occurs.
-pub(super) fn summarise(judged: &[Judged<'_>], columns: &Columns<'_>, catalogue: &Catalogue, z: &Standardised, results: &Results) -> Vec<ClassSummary> {
+pub(super) fn summarise(
+    judged: &[Judged<'_>],
+    columns: &Columns<'_>,
+    catalogue: &Catalogue,
+    z: &Standardised,
+    results: &Results,
+) -> Vec<ClassSummary> {
     let counted: Vec<(usize, &Judged<'_>)> = judged.iter().enumerate().filter(|(_, j)| j.counts()).collect();
     let total = counted.len().max(1) as f64;
     catalogue
@@ -85,7 +91,7 @@ pub(super) fn summarise(judged: &[Judged<'_>], columns: &Columns<'_>, catalogue:
                 windows: own.len() as u64,
                 time_percent: 100.0 * own.len() as f64 / total,
                 root_causes: root_causes.iter().map(|(name, n)| Share { name: (*name).into(), percent: share(*n) }).collect(),
-                evidence: evidence(&own, class.number, results),
+                evidence: evidence(&own, &root_causes, class.number, results),
                 worst_windows: worst_windows(&own, columns),
                 worst_devices: worst_devices(&own, &counted),
                 remedies,
@@ -95,17 +101,21 @@ pub(super) fn summarise(judged: &[Judged<'_>], columns: &Columns<'_>, catalogue:
         .collect()
 }
 
-/// The reasons of the class's most typical windows: those whose confidence is the median's or
-/// above, nearest to it.
-fn evidence(own: &[(usize, &Judged<'_>)], class: u8, results: &Results) -> Vec<Text> {
-    let median = quantile(&mut own.iter().map(|(_, j)| j.label.confidence).collect::<Vec<_>>(), 0.5);
-    let mut typical: Vec<&Judged<'_>> = own.iter().map(|(_, j)| *j).collect();
-    typical.sort_by(|a, b| (a.label.confidence - median).abs().total_cmp(&(b.label.confidence - median).abs()).then(a.row.cmp(&b.row)));
+/// For each root cause the reasons of its most typical window, the one whose confidence is nearest
+/// to the median; then the clusters that the class was seen as.
+fn evidence(own: &[(usize, &Judged<'_>)], root_causes: &[(&str, u64)], class: u8, results: &Results) -> Vec<Text> {
     let mut lines: Vec<Text> = Vec::new();
-    for j in typical.into_iter().take(QUOTED) {
-        lines.extend(j.label.evidence.iter().map(|e| Text::from(e.as_str())));
+    for (cause, _) in root_causes.iter().take(QUOTED) {
+        let of_cause: Vec<&Judged<'_>> = own.iter().map(|(_, j)| *j).filter(|j| j.label.root_cause == *cause).collect();
+        let median = quantile(&mut of_cause.iter().map(|j| j.label.confidence).collect::<Vec<_>>(), 0.5);
+        let distance = |j: &Judged<'_>| (j.label.confidence - median).abs();
+        let typical = of_cause.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)).then(a.row.cmp(&b.row)));
+        for line in typical.iter().flat_map(|j| &j.label.evidence) {
+            lines.push(if root_causes.len() > 1 { format!("{cause}: {line}").into() } else { line.as_str().into() });
+        }
     }
-    let clusters: Vec<String> = results.clusters.clusters.iter().filter(|c| c.class == Some(class)).map(|c| c.cluster.to_string()).collect();
+    let clusters: Vec<String> =
+        results.clusters.clusters.iter().filter(|c| c.class == Some(class)).map(|c| c.cluster.to_string()).collect();
     match clusters.as_slice() {
         [] => {}
         [one] => lines.push(format!("seen as cluster {one}").into()),

@@ -17,7 +17,8 @@ pub(super) struct Key {
 
 /// Gives every window its device's index.
 pub(super) fn assign(results: &Results) -> (Vec<Key>, Vec<Judged<'_>>) {
-    let key = |w: &iotriage_store::windows::WindowRecord| Key { host: w.host.clone(), device: w.device.clone(), clock: words::clock(&w.clock) };
+    let key =
+        |w: &iotriage_store::windows::WindowRecord| Key { host: w.host.clone(), device: w.device.clone(), clock: words::clock(&w.clock) };
     let mut index: BTreeMap<Key, usize> = results.table.rows.iter().map(|w| (key(w), 0)).collect();
     for (i, slot) in index.values_mut().enumerate() {
         *slot = i;
@@ -32,7 +33,13 @@ pub(super) fn assign(results: &Results) -> (Vec<Key>, Vec<Judged<'_>>) {
         .iter()
         .zip(&results.labels)
         .enumerate()
-        .map(|(row, (window, label))| Judged { window, label, row, device: index.get(&key(window)).copied().unwrap_or(0), embedded: embedded[row] })
+        .map(|(row, (window, label))| Judged {
+            window,
+            label,
+            row,
+            device: index.get(&key(window)).copied().unwrap_or(0),
+            embedded: embedded[row],
+        })
         .collect();
     (index.into_keys().collect(), judged)
 }
@@ -49,7 +56,8 @@ pub(super) fn summarise(keys: &[Key], judged: &[Judged<'_>], columns: &Columns<'
                 *classes.entry(j.class()).or_default() += 1;
             }
             let total = counted.len().max(1) as f64;
-            let mut shares: Vec<ClassShare> = classes.iter().map(|(class, n)| ClassShare { class: *class, percent: 100.0 * *n as f64 / total }).collect();
+            let mut shares: Vec<ClassShare> =
+                classes.iter().map(|(class, n)| ClassShare { class: *class, percent: 100.0 * *n as f64 / total }).collect();
             shares.sort_by(|a, b| b.percent.total_cmp(&a.percent).then(a.class.cmp(&b.class)));
             // A single odd window does not make a device sick.
             let worst_class = classes
@@ -64,7 +72,8 @@ pub(super) fn summarise(keys: &[Key], judged: &[Judged<'_>], columns: &Columns<'
                     *sum += u64::from(*n);
                 }
             }
-            let weighted = |name: &str| weighted_median(own.iter().filter_map(|j| Some((columns.value(j.window, name)?, j.window.n))).collect());
+            let weighted =
+                |name: &str| weighted_median(own.iter().filter_map(|j| Some((columns.value(j.window, name)?, j.window.n))).collect());
             DeviceSummary {
                 host: (&*key.host).into(),
                 device: (&*key.device).into(),
@@ -79,7 +88,12 @@ pub(super) fn summarise(keys: &[Key], judged: &[Judged<'_>], columns: &Columns<'
                 latency_p50_us: weighted("latency_p50_us"),
                 latency_p99_us: histogram_quantile(&histogram, 0.99),
                 stalled_windows: own.iter().filter(|j| j.window.stalled).count() as u64,
-                trust: own.iter().filter(|j| j.counts()).map(|j| Trust::from_letter(j.window.trust).unwrap_or(Trust::D)).max().unwrap_or(Trust::A),
+                trust: own
+                    .iter()
+                    .filter(|j| j.counts())
+                    .map(|j| Trust::from_letter(j.window.trust).unwrap_or(Trust::D))
+                    .max()
+                    .unwrap_or(Trust::A),
             }
         })
         .collect()
@@ -90,10 +104,13 @@ fn weighted_median(mut values: Vec<(f64, u64)>) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: u64 = values.iter().map(|v| v.1).sum();
     let mut sum = 0;
-    values.into_iter().find(|(_, n)| {
-        sum += n;
-        *n > 0 && 2 * sum >= total
-    }).map(|(value, _)| value)
+    values
+        .into_iter()
+        .find(|(_, n)| {
+            sum += n;
+            *n > 0 && 2 * sum >= total
+        })
+        .map(|(value, _)| value)
 }
 
 /// A quantile read from the latency histogram: the geometric middle of the bin it falls into, so
@@ -102,10 +119,13 @@ fn histogram_quantile(counts: &[u64], q: f64) -> Option<f64> {
     let total: u64 = counts.iter().sum();
     let rank = (q * total as f64).ceil().max(1.0) as u64;
     let mut sum = 0;
-    counts.iter().position(|n| {
-        sum += n;
-        total > 0 && sum >= rank
-    }).map(|bin| 10_f64.powf((bin as f64 + 0.5) / iotriage_reports::view::LATENCY_BINS_PER_DECADE as f64))
+    counts
+        .iter()
+        .position(|n| {
+            sum += n;
+            total > 0 && sum >= rank
+        })
+        .map(|bin| 10_f64.powf((bin as f64 + 0.5) / iotriage_reports::view::LATENCY_BINS_PER_DECADE as f64))
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use iotriage_models::Reduction;
 use iotriage_models::cluster::Clustering;
 use iotriage_models::diagnosis::Catalogue;
-use iotriage_models::Reduction;
 use iotriage_reports::view::{self as v, ColumnMeta, Param, ReportView, Run, Span, Text};
 use iotriage_store::labels::LabelRecord;
 use iotriage_store::windows::{WindowRecord, WindowTable};
@@ -91,7 +91,10 @@ pub(crate) fn build(results: &Results, catalogue: &Catalogue) -> ReportView {
     let meta = |d: &iotriage_features::FeatureDef| ColumnMeta { name: d.name.into(), unit: d.unit.into(), doc: d.doc.into() };
     let mut maps = vec![maps::three_axis(v::MapScope::Fleet, judged.iter(), &columns)];
     if device_summaries.len() > 1 && device_summaries.len() <= MAPPED_DEVICES {
-        maps.extend((0..device_summaries.len()).map(|d| maps::three_axis(v::MapScope::Device(d), judged.iter().filter(|j| j.device == d), &columns)));
+        maps.extend(
+            (0..device_summaries.len())
+                .map(|d| maps::three_axis(v::MapScope::Device(d), judged.iter().filter(|j| j.device == d), &columns)),
+        );
     }
     maps.retain(|m| !m.cells.is_empty());
 

@@ -39,7 +39,11 @@ pub(super) fn verdicts(judged: &[Judged<'_>], devices: &[DeviceSummary], columns
     let mut found: Vec<(VerdictLevel, usize, Verdict)> = groups
         .into_iter()
         .map(|((_, class, cause), own)| {
-            let verdict = if class == 1 { healthy(&own, devices, &counted, window_ns) } else { pathology(class, cause, &own, devices, columns, &counted, window_ns) };
+            let verdict = if class == 1 {
+                healthy(&own, devices, &counted, window_ns)
+            } else {
+                pathology(class, cause, &own, devices, columns, &counted, window_ns)
+            };
             (verdict.level, own.len(), verdict)
         })
         .collect();
@@ -103,7 +107,15 @@ fn pathology(
     Verdict {
         level,
         class: Some(class),
-        headline: format!("{}: {} for {} ({} of {} windows)", place_words(&places, devices), name, words::length(own.len() as i64 * window_ns), own.len(), of_device).into(),
+        headline: format!(
+            "{}: {} for {} ({} of {} windows)",
+            place_words(&places, devices),
+            name,
+            words::length(own.len() as i64 * window_ns),
+            own.len(),
+            of_device
+        )
+        .into(),
         detail: detail.into(),
         devices: places,
         span,
@@ -141,8 +153,13 @@ fn cannot_tell(own: &[&Judged<'_>], devices: &[DeviceSummary], all: usize, windo
     Verdict {
         level: VerdictLevel::CannotTell,
         class: None,
-        headline: format!("{}: cannot tell for {} ({} of all {all} windows)", place_words(&places, devices), words::length(own.len() as i64 * window_ns), own.len())
-            .into(),
+        headline: format!(
+            "{}: cannot tell for {} ({} of all {all} windows)",
+            place_words(&places, devices),
+            words::length(own.len() as i64 * window_ns),
+            own.len()
+        )
+        .into(),
         detail: detail.into(),
         devices: places,
         span,

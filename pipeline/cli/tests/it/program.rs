@@ -30,7 +30,8 @@ pub(crate) fn iotriage_with<S: AsRef<OsStr>>(args: &[S], environment: &[(&str, &
 /// `iotriage run ARCHIVE -o OUT --window 1s` and some more arguments; must not fail.
 #[track_caller]
 pub(crate) fn run(archive: &Path, out: &Path, more: &[&str]) -> Ran {
-    let mut args = vec![OsStr::new("run"), archive.as_os_str(), OsStr::new("-o"), out.as_os_str(), OsStr::new("--window"), OsStr::new("1s")];
+    let mut args =
+        vec![OsStr::new("run"), archive.as_os_str(), OsStr::new("-o"), out.as_os_str(), OsStr::new("--window"), OsStr::new("1s")];
     args.extend(more.iter().map(OsStr::new));
     let ran = iotriage(&args);
     assert!(ran.code == 0 || ran.code == 1, "exit {}: {}", ran.code, ran.err);

@@ -64,7 +64,9 @@ fn what_a_kill_or_a_hand_left_broken_is_made_again_to_the_same_bytes() {
 fn another_window_makes_features_again_but_not_ingest() {
     let (archive, out) = (archive(), tempfile::tempdir().unwrap());
     run(archive.path(), out.path(), &[]);
-    let again = run(archive.path(), out.path(), &["--explain", "--window", "2s"]);
+    let [from, to] = [archive.path(), out.path()].map(|p| p.to_str().unwrap());
+    let again = iotriage(&["run", from, "-o", to, "--explain", "--window", "2s"]);
+    assert_eq!(again.code, 0, "{}", again.err);
     assert!(again.err.contains("ingest: 0 made"), "{}", again.err);
     assert!(again.err.contains("runs because parameter window_ns changed from 1000000000 to 2000000000"), "{}", again.err);
 }
