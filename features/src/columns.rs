@@ -26,8 +26,7 @@ fn frame(requests: &Requests, rows: Range<usize>, window_ns: i64) -> PolarsResul
     let us = |name: &str, of: &dyn Fn(usize) -> Option<i64>| {
         Float64Chunked::from_iter_options(name.into(), rows.clone().map(|row| of(row).map(micros))).into_column()
     };
-    let windows: Vec<i64> =
-        requests.complete.get(rows.clone()).unwrap_or_default().iter().map(|&t| window_start(t, window_ns)).collect();
+    let windows: Vec<i64> = requests.complete.get(rows.clone()).unwrap_or_default().iter().map(|&t| window_start(t, window_ns)).collect();
     let mut window = Int64Chunked::from_vec("window".into(), windows);
     // Rows are sorted by completion, so groups are runs and nothing needs hashing.
     window.set_sorted_flag(polars::series::IsSorted::Ascending);
@@ -87,8 +86,7 @@ impl Aggregates {
         if rows.is_empty() {
             return Ok(Self { windows: Vec::new(), columns: Vec::new() });
         }
-        let expressions: Vec<Expr> =
-            aggregates().map(|(name, expression)| expression().cast(DataType::Float64).alias(name)).collect();
+        let expressions: Vec<Expr> = aggregates().map(|(name, expression)| expression().cast(DataType::Float64).alias(name)).collect();
         let grouped = frame(requests, rows, window_ns)?
             .lazy()
             .group_by([col("window")])

@@ -71,9 +71,10 @@ pub fn compute(files: &[PathBuf], info: &CaptureInfo, params: &WindowParams) -> 
             .map_err(failed("reading I/Os"))?;
         let requests = Requests::from_frame(&frame, &plan).map_err(failed("reading columns"))?;
         drop(frame);
-        let accesses = history.judge(&requests, slice, params);
         let in_slice = rows_of(&requests, slice);
-        let aggregates = Aggregates::evaluate(&requests, in_slice, params.window_ns).map_err(failed("aggregating"))?;
+        let (accesses, aggregates) =
+            rayon::join(|| history.judge(&requests, slice, params), || Aggregates::evaluate(&requests, in_slice, params.window_ns));
+        let aggregates = aggregates.map_err(failed("aggregating"))?;
         windows.add_slice(&SliceView::new(requests, accesses, aggregates, &plan), slice)?;
     }
     Ok(windows.finish())

@@ -75,13 +75,7 @@ share_of_ios!(
     "Share of requests that others were merged into.",
     col("merges").gt(lit(0_u32))
 );
-share_of_ios!(
-    SPLIT_SHARE,
-    "split_share",
-    "#(splits > 0) / n",
-    "Share of requests whose bios were split.",
-    col("splits").gt(lit(0_u32))
-);
+share_of_ios!(SPLIT_SHARE, "split_share", "#(splits > 0) / n", "Share of requests whose bios were split.", col("splits").gt(lit(0_u32)));
 
 /// Evidence: I/Os that cost a read-modify-write.
 pub(crate) const MISALIGNED_SHARE: FeatureDef = FeatureDef {

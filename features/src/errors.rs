@@ -22,9 +22,7 @@ pub(crate) const REQUEUE_RATE: FeatureDef = FeatureDef {
     formula: "sum of requeues / n",
     doc: "Requeues per I/O: the driver handed requests back, for a retry or for want of a tag.",
     clustered: false,
-    source: Source::Aggregate(|| {
-        col("requeues").cast(DataType::UInt64).sum().cast(DataType::Float64) / len().cast(DataType::Float64)
-    }),
+    source: Source::Aggregate(|| col("requeues").cast(DataType::UInt64).sum().cast(DataType::Float64) / len().cast(DataType::Float64)),
 };
 
 /// Evidence: how many I/Os it concerns.

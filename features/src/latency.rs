@@ -216,15 +216,15 @@ fn latency_kurtosis(w: &WindowView<'_>) -> f64 {
 fn depth_latency_slope(w: &WindowView<'_>) -> Option<f64> {
     let depths = w.column(&w.slice.requests.queue_depth).iter();
     let pairs = depths.zip(w.column(&w.slice.requests.log_latency));
-    let points = pairs
+    let points: Vec<(f64, f64)> = pairs
         .filter(|&(&depth, latency)| depth != NO_DEPTH && !latency.is_nan())
-        .map(|(&depth, latency)| (f64::from(depth).ln(), latency * std::f64::consts::LN_10));
-    if points.clone().count() < FEWEST_FOR_SLOPE {
+        .map(|(&depth, latency)| (f64::from(depth).ln(), latency * std::f64::consts::LN_10))
+        .collect();
+    if points.len() < FEWEST_FOR_SLOPE {
         return None;
     }
-    let (mean_x, variance_x) = mean_and_variance(points.clone().map(|p| p.0))?;
-    let (mean_y, _) = mean_and_variance(points.clone().map(|p| p.1))?;
-    let n = points.clone().count() as f64;
-    let covariance = points.map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>() / n;
+    let (mean_x, variance_x) = mean_and_variance(points.iter().map(|p| p.0))?;
+    let (mean_y, _) = mean_and_variance(points.iter().map(|p| p.1))?;
+    let covariance = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>() / points.len() as f64;
     (variance_x > 1e-12).then(|| covariance / variance_x)
 }

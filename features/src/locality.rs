@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 
 use crate::hash::MultiplyHash;
+use crate::params::WindowParams;
+use crate::plan::{Slice, window_start};
 use crate::registry::{FeatureDef, Source};
 use crate::requests::{NONE, Requests};
-use crate::plan::{Slice, window_start};
-use crate::params::WindowParams;
 use crate::scan::op;
 use crate::view::WindowView;
 
@@ -75,7 +75,7 @@ pub(crate) const HOT_RANGE_SHARE: FeatureDef = FeatureDef {
     formula: "max over 64 equal parts of [lowest, highest first sector] of #{I/O with data that starts there} / #{I/O with data}",
     doc: "How concentrated I/Os are: share that starts in the hottest 1/64 of the touched LBA range.",
     clustered: false,
-    source: Source::Kernel(|w| hottest(w).map(|(share, _)| share)),
+    source: Source::Kernel(|w| w.hottest().map(|(share, _)| share)),
 };
 
 /// Evidence: where that part begins.
@@ -85,7 +85,7 @@ pub(crate) const HOTTEST_SECTOR: FeatureDef = FeatureDef {
     formula: "first sector of the part found for hot_range_share; the lowest of equals",
     doc: "First sector of the hottest 1/64 of the touched LBA range.",
     clustered: false,
-    source: Source::Kernel(|w| hottest(w).map(|(_, sector)| sector as f64)),
+    source: Source::Kernel(|w| w.hottest().map(|(_, sector)| sector as f64)),
 };
 
 /// For each row of a slice, what its place says.
@@ -190,8 +190,8 @@ fn share_of_data(w: &WindowView<'_>, answers: &[bool]) -> f64 {
     if data == 0 { 0.0 } else { yes as f64 / data as f64 }
 }
 
-/// Share and first sector of the hottest part.
-fn hottest(w: &WindowView<'_>) -> Option<(f64, u64)> {
+/// Share and first sector of the hottest part of the touched range.
+pub(crate) fn hottest(w: &WindowView<'_>) -> Option<(f64, u64)> {
     let requests = &w.slice.requests;
     let places = || w.column(&requests.sector).iter().zip(w.column(&requests.bytes)).filter(|&(_, &b)| b > 0).map(|(&s, _)| s);
     let (low, high) = (places().min()?, places().max()?);

@@ -15,20 +15,12 @@ pub(crate) struct Occupancy {
     oldest: Vec<i64>,
 }
 
-/// A stretch of time on which the number of intervals does not change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
-    /// Length, ns.
-    pub(crate) length: i64,
-    /// Intervals that cover it.
-    pub(crate) depth: i64,
-}
-
 impl Occupancy {
     /// Takes intervals in any order; empty and reversed ones are left out.
     pub(crate) fn new(mut intervals: Vec<(i64, i64)>) -> Self {
         intervals.retain(|(start, end)| start < end);
-        intervals.sort_unstable_by_key(|&(start, end)| (end, start));
+        // A stable merge sort: most callers give intervals by completion, so this is one pass.
+        intervals.sort_by_key(|interval| interval.1);
         let ends: Vec<i64> = intervals.iter().map(|i| i.1).collect();
         let mut oldest: Vec<i64> = intervals.iter().map(|i| i.0).collect();
         let mut starts = oldest.clone();
@@ -59,11 +51,6 @@ impl Occupancy {
         if to <= from { 0.0 } else { self.integral(from, to) as f64 / (to - from) as f64 }
     }
 
-    /// Largest number of intervals at any moment of `[from, to)`.
-    pub(crate) fn maximum(&self, from: i64, to: i64) -> i64 {
-        self.steps(from, to).map(|s| s.depth).max().unwrap_or(0)
-    }
-
     /// When the oldest interval began that is still open just before `t`.
     pub(crate) fn oldest_before(&self, t: i64) -> Option<i64> {
         self.oldest.get(self.ends.partition_point(|&e| e < t)).copied().filter(|&start| start < t)
@@ -78,22 +65,6 @@ impl Occupancy {
     /// The earliest start of all intervals that reach `t` or further, begun by then or not.
     pub(crate) fn earliest_reaching(&self, t: i64) -> Option<i64> {
         self.oldest.get(self.ends.partition_point(|&e| e < t)).copied()
-    }
-
-    /// The steps of `[from, to)` in order.
-    pub(crate) fn steps(&self, from: i64, to: i64) -> impl Iterator<Item = Step> + '_ {
-        let mut walk = Walk::new(self, from);
-        let mut now = from;
-        std::iter::from_fn(move || {
-            if now >= to {
-                return None;
-            }
-            let next = walk.next_change().map_or(to, |t| t.min(to));
-            let step = Step { length: next - now, depth: walk.depth };
-            walk.advance(next);
-            now = next;
-            Some(step)
-        })
     }
 }
 
@@ -162,14 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn depth_integral_and_maximum_of_three_intervals() {
+    fn depth_and_integral_of_three_intervals() {
         let depth = three();
         assert_eq!([-1, 0, 5, 9, 10, 12, 15, 20].map(|t| depth.at(t)), [0, 1, 2, 2, 1, 2, 1, 0]);
         // [4, 13): 6 of the first, 8 of the second, 1 of the third.
         assert_eq!(depth.integral(4, 13), 15);
         assert_eq!(depth.mean(4, 13), 15.0 / 9.0);
         assert_eq!(depth.mean(4, 4), 0.0);
-        assert_eq!((depth.maximum(0, 5), depth.maximum(0, 6), depth.maximum(20, 30)), (1, 2, 0));
     }
 
     #[test]
@@ -187,8 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn steps_cover_the_stretch() {
-        let steps: Vec<_> = three().steps(8, 22).map(|s| (s.length, s.depth)).collect();
-        assert_eq!(steps, [(2, 2), (2, 1), (3, 2), (5, 1), (2, 0)]);
+    fn a_walk_stops_at_every_change() {
+        let depth = three();
+        let mut walk = Walk::new(&depth, 8);
+        let mut seen = vec![(8, walk.depth)];
+        while let Some(t) = walk.next_change() {
+            walk.advance(t);
+            seen.push((t, walk.depth));
+        }
+        assert_eq!(seen, [(8, 2), (10, 1), (12, 2), (15, 1), (20, 0)]);
     }
 }

@@ -110,9 +110,8 @@ fn add_rows(tally: &mut Tally, files: &[PathBuf], window_ns: i64, offset: i64) -
             *tally.rows.entry(window).or_default() += count;
         }
     }
-    let extreme = |name: &str, of: fn(&Int64Chunked) -> Option<i64>| -> PolarsResult<Option<i64>> {
-        Ok(of(per_window.column(name)?.i64()?))
-    };
+    let extreme =
+        |name: &str, of: fn(&Int64Chunked) -> Option<i64>| -> PolarsResult<Option<i64>> { Ok(of(per_window.column(name)?.i64()?)) };
     let earliest = [tally.first_event, extreme("first_completion", |c| c.min())?, extreme("first_arrival", |c| c.min())?];
     tally.first_event = earliest.into_iter().flatten().min();
     tally.last_completion = tally.last_completion.max(extreme("last_completion", |c| c.max())?);

@@ -1,8 +1,9 @@
 //! Who did it: the threads with the most I/Os.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
+use crate::hash::MultiplyHash;
 use crate::view::WindowView;
 
 /// Names listed.
@@ -11,7 +12,7 @@ const LISTED: usize = 3;
 /// Up to three thread names with their share of the window's I/Os in whole percent, largest first,
 /// equals by name: `fio 62%, rsync 20%`. An unknown name reads `?`.
 pub(crate) fn top_processes(w: &WindowView<'_>) -> String {
-    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut counts: HashMap<u32, u64, MultiplyHash> = HashMap::default();
     // I/Os of one thread come in runs, so most need no look-up.
     for run in w.column(&w.slice.requests.process).chunk_by(|a, b| a == b) {
         if let Some(&process) = run.first() {

@@ -1,6 +1,6 @@
 //! How many I/Os wait where: queue depth, device depth, waiting with the device idle or full.
 
-use crate::occupancy::{Occupancy, Walk};
+use crate::occupancy::Walk;
 use crate::registry::{FeatureDef, Source};
 use crate::view::WindowView;
 
@@ -51,7 +51,7 @@ pub(crate) const DEVICE_DEPTH_MAX: FeatureDef = FeatureDef {
     formula: "maximum of I/Os issued and not yet complete",
     doc: "Largest number of I/Os in the device at any moment. Empty where the log lacks issues.",
     clustered: false,
-    source: Source::Kernel(|w| w.phases.issue.then(|| w.slice.device.maximum(w.observed.0, w.observed.1) as f64)),
+    source: Source::Kernel(|w| w.phases.issue.then(|| w.device_time().deepest() as f64)),
 };
 
 /// Evidence: what waits before the device.
@@ -71,10 +71,7 @@ pub(crate) const DEVICE_BUSY_SHARE: FeatureDef = FeatureDef {
     formula: "time with at least one I/O issued and not complete / observed time",
     doc: "Utilisation as iostat's %util has it. Empty where the log lacks issues.",
     clustered: false,
-    source: Source::Kernel(|w| {
-        let busy = w.slice.device.steps(w.observed.0, w.observed.1).filter(|s| s.depth > 0).map(|s| s.length).sum();
-        w.phases.issue.then(|| share_of_time(w, busy))
-    }),
+    source: Source::Kernel(|w| w.phases.issue.then(|| share_of_time(w, w.device_time().busy_ns))),
 };
 
 /// Evidence: a scheduler that holds back.
@@ -84,9 +81,7 @@ pub(crate) const IDLE_WAIT_SHARE: FeatureDef = FeatureDef {
     formula: "time with I/Os queued and not issued while none is in the device / observed time",
     doc: "Requests wait although the device has nothing to do. Empty where the log lacks queueing or issues.",
     clustered: false,
-    source: Source::Kernel(|w| {
-        both_phases(w).then(|| share_of_time(w, time_waiting(w, |in_device| in_device == 0)))
-    }),
+    source: Source::Kernel(|w| both_phases(w).then(|| share_of_time(w, w.device_time().waiting_ns(0)))),
 };
 
 /// Evidence: a device that is offered more than it takes.
@@ -97,8 +92,9 @@ pub(crate) const FULL_WAIT_SHARE: FeatureDef = FeatureDef {
     doc: "Requests wait because the device is full. Empty where the log lacks queueing or issues.",
     clustered: false,
     source: Source::Kernel(|w| {
-        let most = w.slice.device.maximum(w.observed.0, w.observed.1);
-        both_phases(w).then(|| share_of_time(w, time_waiting(w, |held| held > 0 && held * 10 >= most * 9)))
+        let time = w.device_time();
+        let full = (1..=time.deepest()).filter(|held| held * 10 >= time.deepest() * 9);
+        both_phases(w).then(|| share_of_time(w, full.map(|held| time.waiting_ns(held)).sum()))
     }),
 };
 
@@ -129,21 +125,51 @@ fn queue_jump_rate(w: &WindowView<'_>) -> f64 {
     f64::from(jumps) / (samples - 1).max(1) as f64
 }
 
-/// Time during which something waits while the device's depth satisfies the condition, ns.
-fn time_waiting(w: &WindowView<'_>, device: impl Fn(i64) -> bool) -> i64 {
-    let (from, to) = w.observed;
-    let (waiting, in_device): (&Occupancy, &Occupancy) = (&w.slice.waiting, &w.slice.device);
-    let (mut wait, mut held) = (Walk::new(waiting, from), Walk::new(in_device, from));
-    let (mut now, mut total) = (from, 0);
-    while now < to {
-        let change = [wait.next_change(), held.next_change()].into_iter().flatten().min();
-        let next = change.map_or(to, |t| t.min(to));
-        if wait.depth > 0 && device(held.depth) {
-            total += next - now;
+/// How the observed time of a window divides by what the device held and whether something waited.
+#[derive(Debug, Default)]
+pub(crate) struct DeviceTime {
+    /// Time with anything in the device.
+    busy_ns: i64,
+    /// Time with something waiting, by the number of I/Os in the device; up to the largest number.
+    waiting_ns: Vec<i64>,
+}
+
+impl DeviceTime {
+    /// Walks through the window once.
+    pub(crate) fn of(w: &WindowView<'_>) -> Self {
+        let (from, to) = w.observed;
+        let (mut wait, mut held) = (Walk::new(&w.slice.waiting, from), Walk::new(&w.slice.device, from));
+        let mut time = Self::default();
+        let mut now = from;
+        while now < to {
+            let change = [wait.next_change(), held.next_change()].into_iter().flatten().min();
+            let next = change.map_or(to, |t| t.min(to));
+            let depth = held.depth.max(0) as usize;
+            if time.waiting_ns.len() <= depth {
+                time.waiting_ns.resize(depth + 1, 0);
+            }
+            if depth > 0 {
+                time.busy_ns += next - now;
+            }
+            if wait.depth > 0
+                && let Some(waiting) = time.waiting_ns.get_mut(depth)
+            {
+                *waiting += next - now;
+            }
+            wait.advance(next);
+            held.advance(next);
+            now = next;
         }
-        wait.advance(next);
-        held.advance(next);
-        now = next;
+        time
     }
-    total
+
+    /// The most I/Os in the device at any moment.
+    fn deepest(&self) -> usize {
+        self.waiting_ns.len().saturating_sub(1)
+    }
+
+    /// Time with something waiting while the device held so many.
+    fn waiting_ns(&self, held: usize) -> i64 {
+        self.waiting_ns.get(held).copied().unwrap_or(0)
+    }
 }

@@ -72,18 +72,10 @@ pub(crate) struct Requests {
 impl Requests {
     /// Takes the columns of [`crate::scan::request_columns`].
     pub(crate) fn from_frame(frame: &DataFrame, plan: &Plan) -> PolarsResult<Self> {
-        let time = |name: &str| -> PolarsResult<Vec<i64>> {
-            Ok(frame.column(name)?.i64()?.iter().map(|t| t.unwrap_or(NONE)).collect())
-        };
-        let count = |name: &str| -> PolarsResult<Vec<u32>> {
-            Ok(frame.column(name)?.u32()?.iter().map(|c| c.unwrap_or(0)).collect())
-        };
-        let long = |name: &str| -> PolarsResult<Vec<u64>> {
-            Ok(frame.column(name)?.u64()?.iter().map(|c| c.unwrap_or(0)).collect())
-        };
-        let small = |name: &str| -> PolarsResult<Vec<u8>> {
-            Ok(frame.column(name)?.u8()?.iter().map(|c| c.unwrap_or(0)).collect())
-        };
+        let time = |name: &str| -> PolarsResult<Vec<i64>> { Ok(values(frame.column(name)?.i64()?, NONE)) };
+        let count = |name: &str| -> PolarsResult<Vec<u32>> { Ok(values(frame.column(name)?.u32()?, 0)) };
+        let long = |name: &str| -> PolarsResult<Vec<u64>> { Ok(values(frame.column(name)?.u64()?, 0)) };
+        let small = |name: &str| -> PolarsResult<Vec<u8>> { Ok(values(frame.column(name)?.u8()?, 0)) };
         let (process, names) = intern(frame.column("comm")?.str()?);
         let mut all = Self {
             complete: time("t_complete")?,
@@ -98,7 +90,7 @@ impl Requests {
             merges: count("merges")?,
             requeues: count("requeues")?,
             splits: count("splits")?,
-            error: frame.column("error")?.i32()?.iter().map(|c| c.unwrap_or(0)).collect(),
+            error: values(frame.column("error")?.i32()?, 0),
             process,
             names,
             ..Self::default()
@@ -135,12 +127,12 @@ impl Requests {
 
     /// Sorts all columns into the canonical order.
     fn sort(&mut self) {
+        if (1..self.len()).all(|row| self.compare(row - 1, row) != Ordering::Greater) {
+            return;
+        }
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         // A stable merge sort: the dataset is in completion order already, bar ties.
         order.sort_by(|&a, &b| self.compare(a as usize, b as usize));
-        if order.iter().enumerate().all(|(at, &row)| at == row as usize) {
-            return;
-        }
         permute(&mut self.complete, &order);
         permute(&mut self.arrival, &order);
         permute(&mut self.issue, &order);
@@ -257,6 +249,19 @@ pub(crate) fn micros(ns: i64) -> f64 {
 
 fn first_known<const N: usize>(times: [i64; N]) -> i64 {
     times.into_iter().find(|&t| t != NONE).unwrap_or(NONE)
+}
+
+/// The values of a column, with `none` for null.
+fn values<T: PolarsNumericType>(column: &ChunkedArray<T>, none: T::Native) -> Vec<T::Native> {
+    let mut values = Vec::with_capacity(column.len());
+    for chunk in column.downcast_iter() {
+        if column.null_count() == 0 {
+            values.extend_from_slice(chunk.values());
+        } else {
+            values.extend(chunk.iter().map(|value| value.copied().unwrap_or(none)));
+        }
+    }
+    values
 }
 
 fn permute<T: Copy>(column: &mut Vec<T>, order: &[u32]) {

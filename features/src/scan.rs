@@ -56,30 +56,21 @@ pub(crate) fn scan(files: &[PathBuf]) -> PolarsResult<LazyFrame> {
 
 /// A time column within [`EARLIEST_NS`], [`LATEST_NS`].
 pub(crate) fn time(name: &str) -> Expr {
-    when(col(name).gt(lit(LATEST_NS)))
-        .then(lit(LATEST_NS))
-        .when(col(name).lt(lit(EARLIEST_NS)))
-        .then(lit(EARLIEST_NS))
-        .otherwise(col(name))
+    when(col(name).gt(lit(LATEST_NS))).then(lit(LATEST_NS)).when(col(name).lt(lit(EARLIEST_NS))).then(lit(EARLIEST_NS)).otherwise(col(name))
 }
 
 /// The columns that features are computed from, clamped, under the dataset's names.
 pub(crate) fn request_columns() -> Vec<Expr> {
     let mut code = when(col("op").eq(lit("read"))).then(lit(op::READ)).when(col("op").eq(lit("write"))).then(lit(op::WRITE));
-    for (name, number) in
-        [("discard", op::DISCARD), ("flush", op::FLUSH), ("write_zeroes", op::WRITE_ZEROES)]
-    {
+    for (name, number) in [("discard", op::DISCARD), ("flush", op::FLUSH), ("write_zeroes", op::WRITE_ZEROES)] {
         code = code.when(col("op").eq(lit(name))).then(lit(number));
     }
     let bytes = when(col("bytes").gt(lit(MOST_BYTES))).then(lit(MOST_BYTES)).otherwise(col("bytes"));
-    let mut columns: Vec<Expr> =
-        ["t_queue", "t_insert", "t_issue", "t_complete"].iter().map(|name| time(name).alias(*name)).collect();
+    let mut columns: Vec<Expr> = ["t_queue", "t_insert", "t_issue", "t_complete"].iter().map(|name| time(name).alias(*name)).collect();
     // polars widens small integers in a chain of conditions.
     columns.push(code.otherwise(lit(op::OTHER)).cast(DataType::UInt8).alias("op"));
     columns.push(bytes.cast(DataType::UInt64).alias("bytes"));
-    columns.extend(
-        ["sector", "flags", "queue_depth", "merges", "requeues", "splits", "error", "comm"].map(col),
-    );
+    columns.extend(["sector", "flags", "queue_depth", "merges", "requeues", "splits", "error", "comm"].map(col));
     columns
 }
 
@@ -90,9 +81,7 @@ pub(crate) fn request_columns() -> Vec<Expr> {
 /// An open bound is `None`. The terms stay plain comparisons of columns: only those can be held
 /// against a row group's minimum and maximum.
 pub(crate) fn touches(start: Option<i64>, end: Option<i64>, unfinished_from: Option<i64>) -> Expr {
-    let any = |compare: &dyn Fn(Expr) -> Expr| {
-        compare(col("t_queue")).or(compare(col("t_issue"))).or(compare(col("t_insert")))
-    };
+    let any = |compare: &dyn Fn(Expr) -> Expr| compare(col("t_queue")).or(compare(col("t_issue"))).or(compare(col("t_insert")));
     let mut completed = col("t_complete").is_not_null();
     if let Some(start) = start {
         completed = completed.and(col("t_complete").gt_eq(lit(start)));

@@ -1,13 +1,15 @@
 //! What a kernel sees: [`SliceView`], the I/Os of a slice with everything derived from all of
 //! them at once, and [`WindowView`], one window of it.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::columns::Aggregates;
-use crate::locality::Accesses;
+use crate::locality::{Accesses, hottest};
 use crate::occupancy::Occupancy;
 use crate::params::{Phases, WindowParams};
 use crate::plan::Plan;
+use crate::queue::DeviceTime;
 use crate::requests::{NONE, Requests};
 
 /// The I/Os of one slice and what is derived from them as a whole.
@@ -31,16 +33,12 @@ pub(crate) struct SliceView {
 }
 
 impl SliceView {
-    /// Derives all from the I/Os.
+    /// Derives the rest from the I/Os.
     pub(crate) fn new(requests: Requests, accesses: Accesses, aggregates: Aggregates, plan: &Plan) -> Self {
-        let outstanding = Occupancy::new(requests.outstanding(plan));
-        let device = Occupancy::new(requests.in_device(plan));
-        let waiting = Occupancy::new(requests.waiting(plan));
-        let mut arrivals: Vec<i64> = requests.arrival.iter().copied().filter(|&t| t != NONE).collect();
-        arrivals.sort_unstable();
-        let known = requests.arrival.iter().zip(&requests.lost);
-        let mut lost_arrivals: Vec<i64> = known.filter(|&(&t, &lost)| lost && t != NONE).map(|(&t, _)| t).collect();
-        lost_arrivals.sort_unstable();
+        let ((outstanding, device), (waiting, (arrivals, lost_arrivals))) = rayon::join(
+            || (Occupancy::new(requests.outstanding(plan)), Occupancy::new(requests.in_device(plan))),
+            || (Occupancy::new(requests.waiting(plan)), arrivals(&requests)),
+        );
         Self { requests, outstanding, device, waiting, arrivals, lost_arrivals, accesses, aggregates }
     }
 
@@ -49,6 +47,16 @@ impl SliceView {
         let completed = self.requests.complete.get(..self.requests.completed).unwrap_or_default();
         completed.partition_point(|&t| t < from)..completed.partition_point(|&t| t < to)
     }
+}
+
+/// All arrivals, and those of lost I/Os, each sorted.
+fn arrivals(requests: &Requests) -> (Vec<i64>, Vec<i64>) {
+    let known = || requests.arrival.iter().zip(&requests.lost).filter(|&(&t, _)| t != NONE);
+    let mut all: Vec<i64> = known().map(|(&t, _)| t).collect();
+    let mut lost: Vec<i64> = known().filter(|&(_, &lost)| lost).map(|(&t, _)| t).collect();
+    all.sort_unstable();
+    lost.sort_unstable();
+    (all, lost)
 }
 
 /// One window of a slice.
@@ -69,6 +77,8 @@ pub(crate) struct WindowView<'a> {
     pub(crate) rows: Range<usize>,
     /// Bounds of the sub-intervals of the observed part: `params.sub_intervals + 1` times.
     pub(crate) bounds: Vec<i64>,
+    device_time: OnceCell<DeviceTime>,
+    hottest: OnceCell<Option<(f64, u64)>>,
 }
 
 impl<'a> WindowView<'a> {
@@ -81,7 +91,17 @@ impl<'a> WindowView<'a> {
         let length = observed.1 - observed.0;
         let count = params.sub_intervals as i64;
         let bounds = (0..=count).map(|k| observed.0 + length * k / count).collect();
-        Self { slice, params, phases, start, end, observed, rows, bounds }
+        Self { slice, params, phases, start, end, observed, rows, bounds, device_time: OnceCell::new(), hottest: OnceCell::new() }
+    }
+
+    /// How the window's time divides by what the device held; computed once.
+    pub(crate) fn device_time(&self) -> &DeviceTime {
+        self.device_time.get_or_init(|| DeviceTime::of(self))
+    }
+
+    /// Share and first sector of the hottest part of the touched range; computed once.
+    pub(crate) fn hottest(&self) -> Option<(f64, u64)> {
+        *self.hottest.get_or_init(|| hottest(self))
     }
 
     /// I/Os that completed in the window.

@@ -142,12 +142,7 @@ fn misaligned_ios_do_not_cover_whole_blocks() {
 
 #[test]
 fn errors_and_requeues() {
-    let ios = [
-        Io { requeues: 3, ..io(0, 0, 400) },
-        Io { error: -5, ..io(0, 0, 100) },
-        Io { error: 121, ..io(0, 0, 100) },
-        io(0, 0, 100),
-    ];
+    let ios = [Io { requeues: 3, ..io(0, 0, 400) }, Io { error: -5, ..io(0, 0, 100) }, Io { error: 121, ..io(0, 0, 100) }, io(0, 0, 100)];
     let row = window_of(&ios);
     says(&row, "error_rate", 0.5);
     says(&row, "requeue_rate", 0.75);

@@ -185,7 +185,15 @@ fn a_stalled_window_has_the_age_of_what_it_waits_for_and_a_floor_of_throughput()
     close(feature(&rows[0], "queue_level"), 1.8_f64.ln());
     close(feature(&rows[1], "queue_level"), 2_f64.ln());
     close(feature(&rows[0], "arrival_burstiness"), (0.1_f64 + 0.95).log10());
-    for name in ["latency_kurtosis", "latency_tail", "throughput_entropy", "scheduler_wait_share", "reaccess_share", "sequentiality", "control_share"] {
+    for name in [
+        "latency_kurtosis",
+        "latency_tail",
+        "throughput_entropy",
+        "scheduler_wait_share",
+        "reaccess_share",
+        "sequentiality",
+        "control_share",
+    ] {
         assert_eq!(feature(&rows[1], name), 0.0, "{name}");
     }
 }

@@ -140,7 +140,8 @@ fn top_processes_are_ranked_by_ios_then_name() {
 #[test]
 fn histogram_counts_by_latency() {
     let row = window_of(&[io(0, 0, 1), io(0, 0, 10), io(0, 0, 12), io(0, 0, 100)]);
-    let filled: Vec<_> = row.latency_histogram.iter().enumerate().filter(|(_, count)| **count > 0).map(|(bin, count)| (bin, *count)).collect();
+    let filled: Vec<_> =
+        row.latency_histogram.iter().enumerate().filter(|(_, count)| **count > 0).map(|(bin, count)| (bin, *count)).collect();
     assert_eq!(filled, [(0, 1), (8, 2), (16, 1)]);
 }
 

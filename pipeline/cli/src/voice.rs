@@ -70,6 +70,15 @@ impl Voice {
         }
     }
 
+    /// Within a partition: so many of so many bytes were read.
+    pub(crate) fn read(&self, bytes: u64, of: u64) {
+        if self.mode == Mode::Bars
+            && let Some(bar) = self.bar.lock().ok().as_deref().and_then(Option::as_ref)
+        {
+            bar.set_message(format!("{} of {} MB read", bytes / 1_000_000, of / 1_000_000));
+        }
+    }
+
     /// The stage is done.
     pub(crate) fn end(&self) {
         if let Ok(mut slot) = self.bar.lock()

@@ -10,6 +10,7 @@ use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Plan;
 use iotriage_store::publish::Staging;
 use iotriage_trace::capture::{Capture, CaptureSummary, Discovery, ReadOptions, discover};
+use iotriage_trace::container::ByteCounter;
 use iotriage_trace::finding::ImportLedger;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -30,6 +31,9 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
     refuse_nesting(&archive.root, output.layout.root())?;
     let discovery = discover(&archive.root)?;
     let name = archive_name(&archive.root);
+    let read_so_far = ByteCounter::default();
+    let in_all: u64 = discovery.captures.iter().flat_map(|c| &c.bytes_on_disk).sum();
+    let progress = &|| voice.read(read_so_far.get(), in_all);
     let mut partitions = vec![whole_archive(&discovery, &name)?];
     let captures: Vec<Partition<'_>> = discovery
         .captures
@@ -42,7 +46,13 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
                 parameters: BTreeMap::from([("host".to_owned(), capture.host.clone()), ("format".to_owned(), capture.format.clone())]),
                 inputs: inputs(capture)?,
             };
-            Ok(Partition { plan, make: Box::new(move |staging| read(capture, staging)) })
+            Ok(Partition {
+                plan,
+                make: Box::new({
+                    let counter = read_so_far.clone();
+                    move |staging| read(capture, counter.clone(), progress, staging)
+                }),
+            })
         })
         .collect::<Result<_>>()?;
     partitions.extend(captures);
@@ -102,9 +112,11 @@ fn whole_archive(discovery: &Discovery, name: &str) -> Result<Partition<'static>
     Ok(Partition { plan, make: Box::new(make) })
 }
 
-fn read(capture: &Capture, staging: &mut Staging) -> Result<(Value, String)> {
+fn read(capture: &Capture, counter: ByteCounter, progress: &(dyn Fn() + Sync), staging: &mut Staging) -> Result<(Value, String)> {
+    let options = ReadOptions { progress: counter, ..ReadOptions::default() };
     let mut writer: Option<IosWriter> = None;
-    let summary = capture.read_batches::<anyhow::Error>(&ReadOptions::default(), &mut |clock, rows| {
+    let summary = capture.read_batches::<anyhow::Error>(&options, &mut |clock, rows| {
+        progress();
         let writer = writer.get_or_insert_with(|| {
             IosWriter::new(IosSource { host: capture.host.clone(), capture: capture.id.clone(), clock, format: capture.format.clone() })
         });
