@@ -4,4 +4,5 @@ mod determinism;
 mod inputs;
 mod lab;
 mod program;
+mod reference;
 mod resume;
