@@ -194,6 +194,7 @@ fn wrong_settings_are_refused_with_what_is_expected() {
         (["run", "x", "-o", "y", "--window", "10"], "such as 10s"),
         (["run", "x", "-o", "y", "--window", "1us"], "at least 1ms"),
         (["run", "x", "-o", "y", "--threads", "0"], "at least one thread"),
+        (["run", "x", "-o", "y", "--threads", "99999"], "at most 256"),
     ] {
         let ran = iotriage(&args);
         assert_fails(&ran, &[word]);
