@@ -113,7 +113,7 @@ fn a_file_that_may_not_be_read_is_told_by_the_exit_status_and_others_are_read() 
     use std::os::unix::fs::PermissionsExt;
     let dir = folder(&[("h/sda.blktrace.0", &records()), ("h/sdb.blktrace.0", &records())]);
     let secret = dir.path().join("h/sdb.blktrace.0");
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&secret).is_ok() {
         eprintln!("skipped: permissions do not bind this user");
         return;
