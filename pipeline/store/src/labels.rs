@@ -93,7 +93,7 @@ pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// [`StoreError`]; [`StoreError::Layout`] where a column is missing or of another type.
