@@ -14,7 +14,7 @@ use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
 use crate::names::{NameId, NameInterner};
 use crate::printable::{printable, quoted};
-use crate::record::Clock;
+use crate::record::{Clock, DeviceId};
 
 /// A longer line is no line of a log.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -345,6 +345,13 @@ pub(crate) fn decimal32(text: &[u8]) -> Option<u32> {
     u32::try_from(decimal(text)?).ok()
 }
 
+/// `8,16`, as the kernel prints a device.
+pub(crate) fn device_id(text: &[u8]) -> Option<DeviceId> {
+    let comma = text.iter().position(|b| *b == b',')?;
+    let (major, minor) = text.split_at_checked(comma)?;
+    Some(DeviceId { major: decimal32(major)?, minor: decimal32(minor.strip_prefix(b",")?)? })
+}
+
 /// Splits the next word off a line: what stands up to the next space, and what follows.
 pub(crate) fn word(line: &[u8]) -> (&[u8], &[u8]) {
     let start = line.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(line.len());
@@ -388,6 +395,8 @@ mod tests {
         assert_eq!(decimal(b"18446744073709551616"), None);
         assert_eq!((decimal(b""), decimal(b"-1"), decimal(b"1x")), (None, None, None));
         assert_eq!(decimal32(b"4294967296"), None);
+        assert_eq!(device_id(b"8,16"), Some(DeviceId { major: 8, minor: 16 }));
+        assert_eq!((device_id(b"8"), device_id(b"8,"), device_id(b"8,x")), (None, None, None));
     }
 
     #[test]

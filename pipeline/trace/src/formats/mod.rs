@@ -107,14 +107,8 @@ pub trait EventSource: Send {
 }
 
 /// Every format, in the order in which they are asked.
-pub static ALL: [&dyn Format; 6] = [
-    &blktrace::Blktrace,
-    &blkparse::Blkparse,
-    &bpftrace::Bpftrace,
-    &ftrace::Ftrace,
-    &trace_cmd::TraceCmd,
-    &perf_script::PerfScript,
-];
+pub static ALL: [&dyn Format; 6] =
+    [&blktrace::Blktrace, &blkparse::Blkparse, &bpftrace::Bpftrace, &ftrace::Ftrace, &trace_cmd::TraceCmd, &perf_script::PerfScript];
 
 /// The format of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {

@@ -4,6 +4,7 @@
 //! to be another format. Formats that can be read are in [`ALL`](super::ALL).
 
 use super::lines::{decimal, word};
+use super::tracepoint::mentions_block_event;
 
 /// What a file is, and what to do to get it read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,10 @@ fn recognise_text(prefix: &[u8]) -> Option<Recognised> {
     if lines().take(4).any(|l| number_after(l, b"cpus=") || number_after(l, b"version = ")) {
         return known("a trace-cmd report without events of the block layer", RECORD_BLOCK_EVENTS);
     }
-    if lines().any(|l| has(l, b"block_rq_") || has(l, b"block_bio_")) {
+    if super::ftrace::is_trace_text(prefix) || super::perf_script::is_trace_text(prefix) {
+        return known("a kernel trace without events of the block layer", RECORD_BLOCK_EVENTS);
+    }
+    if lines().any(mentions_block_event) {
         return known("block tracepoints without their thread and time", RECORD_BLOCK_EVENTS);
     }
     if lines().any(|l| has(l, b"%util") && has(l, b"Device")) {
@@ -89,6 +93,9 @@ mod tests {
         assert_eq!(what(b"TIME(s)     COMM           PID    DISK    T  SECTOR    BYTES   LAT(ms)\n"), Some("a biosnoop or iosnoop log"));
         assert_eq!(what(b"# tracer: nop\n#\n"), Some("ftrace text without events of the block layer"));
         assert_eq!(what(b"version = 6\ncpus=2\n"), Some("a trace-cmd report without events of the block layer"));
+        let nvme = b" kworker/0:1-3438  [003] ....  6693.070865: nvme_setup_cmd: nvme0: qid=0, cmdid=11\n";
+        assert_eq!(what(nvme), Some("a kernel trace without events of the block layer"));
+        assert_eq!(what(b"It uses the tracepoint block_rq_issue: see below.\n"), None);
         let bare = b"block_rq_issue: 8,0 RA 16384 () 6500840 + 32 be,0,6 [fio]\n";
         assert_eq!(what(bare), Some("block tracepoints without their thread and time"));
     }

@@ -13,7 +13,7 @@
 //!
 //! A name may hold spaces and hyphens: it ends at the last hyphen before the pid.
 
-use super::super::lines::{decimal, decimal32, word};
+use super::super::lines::{decimal, decimal32, device_id, word};
 use super::super::tracepoint::{Head, event_name};
 
 /// What a line with a head says when.
@@ -64,9 +64,11 @@ pub(in crate::formats) fn parse_lost(line: &[u8]) -> Option<(u32, u64)> {
     Some((cpu, decimal(count.trim_ascii())?))
 }
 
-/// `##### CPU 2 buffer started ####`, or a comment of the header.
-pub(in crate::formats) fn is_comment(line: &[u8]) -> bool {
-    line.trim_ascii_start().starts_with(b"#")
+/// `##### CPU 2 buffer started ####`, a comment of the header, or a line of a stack (option
+/// stacktrace): `fio-428 [001] d... 1.5: <stack trace>`, ` => submit_bio`.
+pub(in crate::formats) fn is_around(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.starts_with(b"#") || line.starts_with(b"=> ") || line.ends_with(b": <stack trace>")
 }
 
 fn without_printk_time(line: &[u8]) -> &[u8] {
@@ -110,8 +112,10 @@ fn behind_pid<'a>(comm: &'a [u8], pid: u32, rest: &'a [u8]) -> Option<Stamp<'a>>
     };
     let (time, rest) = word(rest);
     let comm = (comm != b"<...>").then_some(comm);
-    let head = |time, rest| {
-        let (event, payload) = event_name(rest)?;
+    let head = |time, rest: &'a [u8]| {
+        // The tracer `blk` prints no event's name: `8,16   X  WS 1870472 / 1873032 [kworker/19:2]`.
+        let is_blk = || device_id(word(rest).0).is_some().then_some((&[][..], rest));
+        let (event, payload) = event_name(rest).or_else(is_blk)?;
         Some(Head { comm, pid, cpu, time, event, payload })
     };
     if let Some(seconds) = time.strip_suffix(b":") {
@@ -205,6 +209,12 @@ mod tests {
             let Some(Stamp::Micros(head)) = parse_head(line.as_bytes()) else { panic!("{line}") };
             assert_eq!((head.time, head.cpu, head.event), (&b"10608102968"[..], 1, &b"block_plug"[..]), "{line}");
         }
+    }
+
+    #[test]
+    fn lines_of_the_blk_tracer_have_no_event_name() {
+        let (_, pid, _, time, event, payload) = seconds("  dd-2420    [019] d..1.    59.641742: 251,0    Q  RS 0 + 8 [dd]");
+        assert_eq!((pid, time.as_str(), event.as_str(), payload.as_str()), (2420, "59.641742", "", " 251,0    Q  RS 0 + 8 [dd]"));
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! CPU:1 [LOST 42 EVENTS]
 //! ```
 //!
+//! The tracer `blk` prints what blkparse does instead: `...:  8,0    Q  R 16968 + 8 [fio]`.
+//!
 //! The head of a line is read in `line`, its payload in [`tracepoint`](super::tracepoint). Times are
 //! those of the trace clock, in microseconds; the default clock `local` runs since boot, but not
 //! along with `CLOCK_MONOTONIC`. Events of other subsystems are counted by name.
@@ -15,13 +17,13 @@ mod line;
 
 use super::bpftrace::open_lines;
 use super::lines::{LineParser, Parsed, decimal};
-use super::tracepoint::{is_block_event, parse_headed, seconds_ns, sniff_tracepoints, whole_lines};
+use super::tracepoint::{is_block_event, is_trace, parse_headed, parse_payload, seconds_ns, sniff_tracepoints, whole_lines};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
 use crate::error::TraceError;
 use crate::finding::ImportLedger;
 use crate::record::Clock;
-use line::{Stamp, is_comment, parse_head, parse_lost};
+use line::{Stamp, is_around, parse_head, parse_lost};
 
 /// The format of ftrace's text.
 #[derive(Debug)]
@@ -64,20 +66,25 @@ impl LineParser for FtraceLine {
     }
 }
 
-/// Reads a line with a head, a comment, or a note of lost events.
+/// Whether a text is of this kind, if without an I/O event.
+pub(super) fn is_trace_text(prefix: &[u8]) -> bool {
+    is_trace(&FtraceLine, prefix)
+}
+
+/// Reads a line with a head, one around those, or a note of lost events.
 pub(super) fn parse_line(line: &[u8]) -> Parsed<'_> {
     match parse_head(line) {
         Some(Stamp::Seconds(head)) => parse_headed(&head),
         Some(Stamp::Micros(head)) => {
             let time = decimal(head.time).and_then(|us| i64::try_from(us.checked_mul(1000)?).ok());
             match time {
-                Some(time) => super::tracepoint::parse_payload(&head, time),
+                Some(time) => parse_payload(&head, time),
                 None => Parsed::Bad { field: "time", expected: "microseconds", got: head.time },
             }
         }
         None => match parse_lost(line) {
             Some((cpu, count)) => Parsed::Lost { count, cpu: Some(cpu) },
-            None if is_comment(line) => Parsed::Other,
+            None if is_around(line) => Parsed::Other,
             None => Parsed::Foreign,
         },
     }
@@ -121,6 +128,15 @@ mod tests {
     }
 
     #[test]
+    fn the_blk_tracer_prints_as_blkparse_does() {
+        let line = b"  dd-2420    [019] d..1.    59.641742: 251,0    Q  RS 8 + 8 [dd]";
+        let Parsed::Event(event, name) = parse_line(line) else { panic!("not an event") };
+        assert_eq!((event.time, event.cpu, event.pid, event.sector, name), (59_641_742_000, 19, 2420, 8, Some(&b"dd"[..])));
+        let message = b"  kworker/19:2-1603 [019] d..1.   583.556012:   8,16  1,0  m   N throtl [W] bio. bdisp=0";
+        assert_eq!(parse_line(message), Parsed::Other);
+    }
+
+    #[test]
     fn a_clock_without_unit_is_refused_line_by_line() {
         let line = ISSUE.replace("12.345678", "92345678");
         assert!(matches!(parse_line(line.as_bytes()), Parsed::Bad { field: "time", .. }));
@@ -130,6 +146,8 @@ mod tests {
     fn what_stands_around_events_belongs_to_the_log() {
         assert_eq!(parse_line(b"# tracer: nop"), Parsed::Other);
         assert_eq!(parse_line(b"##### CPU 2 buffer started ####"), Parsed::Other);
+        assert_eq!(parse_line(b" fio-428 [001] d... 1.5: <stack trace>"), Parsed::Other);
+        assert_eq!(parse_line(b" => submit_bio"), Parsed::Other);
         assert_eq!(parse_line(b"CPU:1 [LOST 42 EVENTS]"), Parsed::Lost { count: 42, cpu: Some(1) });
         assert_eq!(parse_line(b"hello"), Parsed::Foreign);
         let other = parse_line(b" fio-428 [001] ..... 1.5: sched_switch: prev_comm=fio");

@@ -13,7 +13,7 @@
 
 use super::bpftrace::open_lines;
 use super::lines::{LineParser, Parsed, decimal, decimal32, word};
-use super::tracepoint::{Head, event_name, parse_headed, seconds_ns, sniff_tracepoints};
+use super::tracepoint::{Head, event_name, is_trace, parse_headed, seconds_ns, sniff_tracepoints};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
 use crate::error::TraceError;
@@ -66,6 +66,11 @@ impl LineParser for PerfLine {
             None => around(line),
         }
     }
+}
+
+/// Whether a text is of this kind, if without an I/O event.
+pub(super) fn is_trace_text(prefix: &[u8]) -> bool {
+    is_trace(&PerfLine, prefix)
 }
 
 /// What stands behind thread, CPU and time.
@@ -191,7 +196,9 @@ mod tests {
 
     #[test]
     fn stacks_and_headers_belong_to_the_text() {
-        for line in ["        7fffa5a2dc02 blk_update_request ([kernel.kallsyms])", "# ========", "    6566322d30333762 [unknown] ([unknown])"] {
+        for line in
+            ["        7fffa5a2dc02 blk_update_request ([kernel.kallsyms])", "# ========", "    6566322d30333762 [unknown] ([unknown])"]
+        {
             assert_eq!(PerfLine.parse(line.as_bytes()), Parsed::Other, "{line}");
         }
         assert_eq!(PerfLine.parse(b"hello"), Parsed::Foreign);

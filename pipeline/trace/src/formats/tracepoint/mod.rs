@@ -28,7 +28,8 @@ pub(in crate::formats) struct Head<'a> {
     pub(in crate::formats) cpu: u32,
     /// The time as printed: seconds and decimals.
     pub(in crate::formats) time: &'a [u8],
-    /// Name of the event, without its subsystem.
+    /// Name of the event, without its subsystem. Empty for a line of the tracer `blk`, whose payload
+    /// is `major,minor action RWBS ...` as blkparse prints it.
     pub(in crate::formats) event: &'a [u8],
     /// What stands behind the event's name.
     pub(in crate::formats) payload: &'a [u8],
@@ -82,6 +83,23 @@ pub(in crate::formats) fn sniff_tracepoints(parser: &dyn LineParser, prefix: &[u
         (_, true) => Sniff::Yes,
         (_, false) => Sniff::Unsure,
     }
+}
+
+/// Whether a text is a trace, by half of its first lines, if without an I/O event.
+pub(in crate::formats) fn is_trace(parser: &dyn LineParser, prefix: &[u8]) -> bool {
+    let (mut events, mut lines) = (0, 0);
+    for line in whole_lines(prefix) {
+        lines += 1;
+        events += usize::from(matches!(parser.parse(line), Parsed::OtherEvent { .. }));
+    }
+    events > 0 && 2 * events >= lines
+}
+
+/// Whether a line names a block event with something behind it, whatever stands before it.
+pub(in crate::formats) fn mentions_block_event(line: &[u8]) -> bool {
+    let at = line.windows(6).position(|w| w == b"block_").and_then(|at| line.get(at..));
+    at.and_then(event_name)
+        .is_some_and(|(name, payload)| is_block_event(name) && super::lines::device_id(super::lines::word(payload).0).is_some())
 }
 
 /// The lines of a prefix that are not blank, without the last one of a full prefix, which is cut.

@@ -23,10 +23,11 @@
 
 use super::Head;
 use crate::event::{Action, BlockEvent};
-use crate::formats::lines::{Parsed, decimal, decimal32, word};
+use crate::formats::blkparse::parse_body;
+use crate::formats::lines::{Parsed, decimal, decimal32, device_id, word};
 use crate::formats::rwbs::parse_rwbs;
 use crate::names::NameId;
-use crate::record::{DeviceId, Flags, Op};
+use crate::record::{Flags, Op};
 
 /// What the events that are no request have in the place of a sector: `(sector_t)-1`.
 const NO_SECTOR: u64 = u64::MAX;
@@ -71,6 +72,13 @@ pub(super) fn layout_of(event: &[u8]) -> Option<(Action, Layout)> {
 
 /// Reads a payload; `time` is that of the head, in ns.
 pub(in crate::formats) fn parse<'a>(head: &Head<'a>, time: i64) -> Parsed<'a> {
+    if head.event.is_empty() {
+        let (device, rest) = word(head.payload);
+        return match device_id(device) {
+            Some(device) => parse_body(device, (time, head.cpu, head.pid), rest),
+            None => bad("device", "major,minor", device),
+        };
+    }
     let Some((action, layout)) = layout_of(head.event) else {
         return Parsed::OtherEvent { time, cpu: head.cpu, name: head.event };
     };
@@ -155,13 +163,6 @@ fn fields<'a>(head: &Head<'a>, time: i64, action: Action, layout: Layout) -> Res
     }
 }
 
-/// `8,16`
-fn device_id(text: &[u8]) -> Option<DeviceId> {
-    let comma = text.iter().position(|b| *b == b',')?;
-    let (major, minor) = text.split_at_checked(comma)?;
-    Some(DeviceId { major: decimal32(major)?, minor: decimal32(minor.strip_prefix(b",")?)? })
-}
-
 /// `()` or `(12 00 00 ...)`: whether there is a command in it, and what follows.
 fn command(text: &[u8]) -> Result<(bool, &[u8]), Parsed<'_>> {
     let text = text.trim_ascii_start();
@@ -220,8 +221,7 @@ mod tests {
     use super::*;
 
     fn parsed<'a>(name: &'a str, payload: &'a str) -> Parsed<'a> {
-        let head =
-            Head { comm: Some(b"head"), pid: 7, cpu: 1, time: b"1.0", event: name.as_bytes(), payload: payload.as_bytes() };
+        let head = Head { comm: Some(b"head"), pid: 7, cpu: 1, time: b"1.0", event: name.as_bytes(), payload: payload.as_bytes() };
         parse(&head, 1_000_000_000)
     }
 
@@ -295,9 +295,12 @@ mod tests {
 
     #[test]
     fn passthrough_commands_are_told_when_issued_and_when_complete() {
-        for (payload, bytes) in
-            [("8,0 N 254 () 0 + 0 [scsi_id]", 254), ("8,0 N 0 () 0 + 0 [x]", 0), ("8,0 R 36 (12 00 24 00) 0 + 0 [sg]", 36), ("8,0 R 512 () 0 + 0 [x]", 512)]
-        {
+        for (payload, bytes) in [
+            ("8,0 N 254 () 0 + 0 [scsi_id]", 254),
+            ("8,0 N 0 () 0 + 0 [x]", 0),
+            ("8,0 R 36 (12 00 24 00) 0 + 0 [sg]", 36),
+            ("8,0 R 512 () 0 + 0 [x]", 512),
+        ] {
             let (e, _) = event("block_rq_issue", payload);
             assert_eq!((e.passthrough, e.bytes, e.sector), (true, bytes, 0), "{payload}");
         }
@@ -325,7 +328,16 @@ mod tests {
 
     #[test]
     fn what_says_nothing_of_a_request_or_says_it_again_is_another_event() {
-        for name in ["block_plug", "block_unplug", "block_io_start", "block_io_done", "block_rq_error", "block_touch_buffer", "sched_switch", "nvme_sq"] {
+        for name in [
+            "block_plug",
+            "block_unplug",
+            "block_io_start",
+            "block_io_done",
+            "block_rq_error",
+            "block_touch_buffer",
+            "sched_switch",
+            "nvme_sq",
+        ] {
             assert_eq!(parsed(name, "x"), Parsed::OtherEvent { time: 1_000_000_000, cpu: 1, name: name.as_bytes() });
         }
     }
