@@ -76,11 +76,12 @@ impl OtherEvents {
 
 /// When events were lost, or lines that could not be read.
 ///
-/// A CPU's loss lasts from its last event before the tracer said so to its first one after. What is
-/// lost before any time is known has the first one that is.
+/// A CPU's loss lasts from its last event before the tracer said so, or the log's start, to its first
+/// one after. What is lost before any time is known has the first one that is.
 #[derive(Debug, Default)]
 pub(super) struct LineLosses {
     latest: BTreeMap<u32, i64>,
+    first: Option<i64>,
     now: Option<i64>,
     open: Vec<OpenLoss>,
     /// Losses before the first time.
@@ -97,6 +98,7 @@ struct OpenLoss {
 impl LineLosses {
     /// Notes an event of a CPU, which ends a loss of it.
     pub(super) fn seen(&mut self, cpu: u32, time: i64, batch: &mut EventBatch) {
+        self.first.get_or_insert(time);
         self.now = Some(time);
         if let Some(latest) = self.latest.get_mut(&cpu) {
             *latest = time;
@@ -133,7 +135,7 @@ impl LineLosses {
         if self.open.len() >= MAX_CPUS {
             self.flush(batch);
         }
-        self.open.push(OpenLoss { cpu, since: self.latest.get(&cpu).copied().or(self.now), count });
+        self.open.push(OpenLoss { cpu, since: self.latest.get(&cpu).copied().or(self.first), count });
     }
 
     /// Ends what is open at the log's end.
@@ -202,7 +204,7 @@ mod tests {
         losses.seen(0, 50, &mut batch);
         losses.flush(&mut batch);
         let spans: Vec<_> = batch.losses.iter().map(|l| (l.t_start, l.t_end, l.count)).collect();
-        assert_eq!(spans, [(10, 40, 42), (40, 50, 0)]);
+        assert_eq!(spans, [(10, 40, 42), (10, 50, 0)]);
     }
 
     #[test]

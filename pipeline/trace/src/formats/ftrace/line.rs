@@ -47,8 +47,15 @@ pub(in crate::formats) fn parse_head(line: &[u8]) -> Option<Stamp<'_>> {
 
 /// `CPU:3 [LOST 42 EVENTS]`, `CPU:3 [LOST EVENTS]`, and trace-cmd's `CPU:3 [42 EVENTS DROPPED]`,
 /// `CPU:3 [EVENTS DROPPED]`, `CPU 3: 42 EVENTS DROPPED`: the CPU, and how many, 0 where it is not said.
+///
+/// `##### CPU 3 buffer started ####` is one too: it is printed where the trace has begun without that
+/// CPU, since its buffer has overwritten what came before.
 pub(in crate::formats) fn parse_lost(line: &[u8]) -> Option<(u32, u64)> {
     let line = without_printk_time(line).trim_ascii();
+    if let Some(rest) = line.strip_prefix(b"##### CPU ") {
+        let (cpu, rest) = split_digits(rest);
+        return rest.starts_with(b" buffer started").then(|| decimal32(cpu)).flatten().map(|cpu| (cpu, 0));
+    }
     let rest = line.strip_prefix(b"CPU")?;
     let (cpu, rest) = split_digits(rest.strip_prefix(b":").or_else(|| rest.strip_prefix(b" "))?);
     let cpu = decimal32(cpu)?;
@@ -64,8 +71,7 @@ pub(in crate::formats) fn parse_lost(line: &[u8]) -> Option<(u32, u64)> {
     Some((cpu, decimal(count.trim_ascii())?))
 }
 
-/// `##### CPU 2 buffer started ####`, a comment of the header, or a line of a stack (option
-/// stacktrace): `fio-428 [001] d... 1.5: <stack trace>`, ` => submit_bio`.
+/// A comment of the header, or a line of a stack (option stacktrace): `fio-428 [001] d... 1.5: <stack trace>`, ` => submit_bio`.
 pub(in crate::formats) fn is_around(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line.starts_with(b"#") || line.starts_with(b"=> ") || line.ends_with(b": <stack trace>")
@@ -242,6 +248,7 @@ mod tests {
             ("CPU:3 [42 EVENTS DROPPED]", (3, 42)),
             ("CPU:3 [EVENTS DROPPED]", (3, 0)),
             ("CPU 3: 42 EVENTS DROPPED", (3, 42)),
+            ("##### CPU 2 buffer started ####", (2, 0)),
             ("[10612.028498] CPU:0 [LOST 41556131 EVENTS]", (0, 41_556_131)),
         ] {
             assert_eq!(parse_lost(line.as_bytes()), Some(expected), "{line}");

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn what_stands_around_events_belongs_to_the_log() {
         assert_eq!(parse_line(b"# tracer: nop"), Parsed::Other);
-        assert_eq!(parse_line(b"##### CPU 2 buffer started ####"), Parsed::Other);
+        assert_eq!(parse_line(b"##### CPU 2 buffer started ####"), Parsed::Lost { count: 0, cpu: Some(2) });
         assert_eq!(parse_line(b" fio-428 [001] d... 1.5: <stack trace>"), Parsed::Other);
         assert_eq!(parse_line(b" => submit_bio"), Parsed::Other);
         assert_eq!(parse_line(b"CPU:1 [LOST 42 EVENTS]"), Parsed::Lost { count: 42, cpu: Some(1) });
