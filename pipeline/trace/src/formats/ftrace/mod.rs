@@ -9,7 +9,7 @@
 //!
 //! The tracer `blk` prints what blkparse does instead: `...:  8,0    Q  R 16968 + 8 [fio]`.
 //!
-//! The head of a line is read in `line`, its payload in [`tracepoint`](super::tracepoint). Times are
+//! The head of a line is read in `line`, its payload in `tracepoint`, beside. Times are
 //! those of the trace clock, in microseconds; the default clock `local` runs since boot, but not
 //! along with `CLOCK_MONOTONIC`. Events of other subsystems are counted by name.
 
