@@ -7,10 +7,15 @@
 pub mod blkparse;
 pub mod blktrace;
 pub mod bpftrace;
+pub mod ftrace;
+mod line_tallies;
 pub mod lines;
+pub mod perf_script;
 pub mod recognised;
 pub mod reorder;
 pub mod rwbs;
+pub mod trace_cmd;
+mod tracepoint;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -102,7 +107,8 @@ pub trait EventSource: Send {
 }
 
 /// Every format, in the order in which they are asked.
-pub static ALL: [&dyn Format; 3] = [&blktrace::Blktrace, &blkparse::Blkparse, &bpftrace::Bpftrace];
+pub static ALL: [&dyn Format; 6] =
+    [&blktrace::Blktrace, &blkparse::Blkparse, &bpftrace::Bpftrace, &ftrace::Ftrace, &trace_cmd::TraceCmd, &perf_script::PerfScript];
 
 /// The format of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {
