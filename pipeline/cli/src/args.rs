@@ -11,10 +11,10 @@ const ABOUT: &str = "Finds out what went wrong in block I/O, from the logs you a
 const LONG_ABOUT: &str = "\
 Finds out what went wrong in block I/O, from the logs you already have.
 
-Point `iotriage run` at a folder of blktrace captures, blkparse texts or bpftrace event logs. It
-reads them into Parquet, computes twelve features for each (host, device, window), clusters the
-windows, names each one's pathology class and root cause with its evidence, and writes a report
-with heat maps that can go into an incident review.";
+Point `iotriage run` at a folder of blktrace captures, blkparse texts, bpftrace event logs, or
+ftrace, trace-cmd and perf script texts. It reads them into Parquet, computes twelve features for
+each (host, device, window), clusters the windows, names each one's pathology class and root cause
+with its evidence, and writes a report with heat maps that can go into an incident review.";
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -11,10 +11,11 @@ use iotriage_store::labels::{self, LabelRecord};
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Plan;
 use iotriage_store::publish::Staging;
+use iotriage_store::windows::WindowTable;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::{ALL, clustered_rows, features, outputs, read_windows, reduce};
+use super::{ALL, clustered_rows, features, is_comparable, outputs, read_windows, reduce};
 use crate::artifacts::{self, CauseEntry, ClusterEntry, ClusterReport};
 use crate::options::{Modelling, Output};
 use crate::runner::{Partition, finished, run_stage};
@@ -67,6 +68,7 @@ fn label(
         for (row, cluster) in rows.iter().zip(clustering.labels()) {
             cluster_of[*row] = u32::try_from(cluster + 1).ok();
         }
+        place_others(&table, &rows, &reduction, &clustering, &mut cluster_of)?;
         clustering.save(&staging.path(CLUSTERING)?)?;
     } else {
         report.note = format!("only {} whole, busy windows: nothing to cluster", rows.len());
@@ -95,6 +97,27 @@ fn label(
     labels::write(&staging.path(LABELS)?, &records)?;
     let note = format!("{} windows in {} clusters, {told} of {} windows diagnosed", report.windows, report.clusters.len(), records.len());
     Ok((json!({"clustered": report.windows, "clusters": report.clusters.len(), "windows": records.len(), "diagnosed": told}), note))
+}
+
+/// Gives comparable windows that the model was not fitted on the cluster that is nearest to them.
+fn place_others(
+    table: &WindowTable,
+    fitted: &[usize],
+    reduction: &Reduction,
+    clustering: &Clustering,
+    cluster_of: &mut [Option<u32>],
+) -> Result<()> {
+    let others: Vec<usize> =
+        (0..table.rows.len()).filter(|row| is_comparable(&table.rows[*row]) && fitted.binary_search(row).is_err()).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    let features = reduce::matrix(table, &others, reduction.feature_names().len());
+    let placed = clustering.assign(reduction.transform(features.view())?.view())?;
+    for (row, assignment) in others.iter().zip(placed) {
+        cluster_of[*row] = u32::try_from(assignment.cluster + 1).ok();
+    }
+    Ok(())
 }
 
 fn entry(cluster: u32, tally: &Tally, catalogue: &Catalogue) -> ClusterEntry {

@@ -8,11 +8,13 @@ pub(crate) mod ingest;
 pub(crate) mod reduce;
 pub(crate) mod report;
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Manifest;
-use iotriage_store::windows::WindowTable;
+use iotriage_store::windows::{WindowRecord, WindowTable};
 
 /// Name of the only partition of the later stages.
 const ALL: &str = "all";
@@ -40,8 +42,18 @@ fn read_windows(layout: &Layout, files: &[FileEntry]) -> Result<WindowTable> {
     Ok(all)
 }
 
-/// Rows that are clustered: whole windows with enough I/Os. Stalled ones have none, so no
-/// distribution to compare; they are diagnosed and listed instead.
+/// Whether a window can be compared by its features: whole, busy, and moving. A stalled one has no
+/// distribution to compare; it is diagnosed and listed instead.
+fn is_comparable(w: &WindowRecord) -> bool {
+    !w.sparse && !w.edge && !w.stalled
+}
+
+/// Rows that the model is fitted on: comparable windows, but none of a capture without a wall clock
+/// on a host that also has one with. Such a second log cannot be set beside the first in time and
+/// most often repeats the same I/Os, which would then weigh double; its windows are placed in the
+/// clusters afterwards.
 pub(crate) fn clustered_rows(table: &WindowTable) -> Vec<usize> {
-    table.rows.iter().enumerate().filter(|(_, w)| !w.sparse && !w.edge && !w.stalled).map(|(i, _)| i).collect()
+    let anchored: BTreeSet<&str> = table.rows.iter().filter(|w| &*w.clock == "unix").map(|w| &*w.host).collect();
+    let first_hand = |w: &WindowRecord| &*w.clock == "unix" || !anchored.contains(&*w.host);
+    table.rows.iter().enumerate().filter(|(_, w)| is_comparable(w) && first_hand(w)).map(|(i, _)| i).collect()
 }

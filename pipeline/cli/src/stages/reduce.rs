@@ -62,6 +62,6 @@ fn fit(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], staging: &m
 }
 
 /// The clustered features of some rows, rows x features.
-fn matrix(table: &WindowTable, rows: &[usize], width: usize) -> Array2<f64> {
+pub(super) fn matrix(table: &WindowTable, rows: &[usize], width: usize) -> Array2<f64> {
     Array2::from_shape_fn((rows.len(), width), |(i, j)| table.rows[rows[i]].values.get(j).copied().flatten().unwrap_or(f64::NAN))
 }

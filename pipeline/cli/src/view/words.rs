@@ -52,7 +52,7 @@ pub(super) fn method(results: &Results) -> Vec<Text> {
         );
         lines.push(
             format!(
-                "{} windows were clustered by average linkage with cosine distance of the centred embedding, cut at {} clusters.",
+                "{} windows were clustered by average linkage with cosine distance of the centred embedding, cut at {} clusters; windows of logs without a wall clock, on hosts that also have one with, were placed in the nearest cluster afterwards.",
                 results.clusters.windows,
                 results.clusters.clusters.len()
             )
