@@ -42,7 +42,7 @@ pub enum TraceError {
     },
     /// Nothing below the path is a log this crate reads.
     #[error(
-        "{}: nothing recognised; expected blktrace files (NAME.blktrace.CPU), blkparse text or a bpftrace event log, plain or .gz or .zst{}{hint}",
+        "{}: nothing recognised; expected blktrace files (NAME.blktrace.CPU), blkparse text, a bpftrace event log, a biosnoop or iosnoop table, plain or .gz or .zst{}{hint}",
         path.display(), if hint.is_empty() { "" } else { "; " }
     )]
     NothingRecognised {

@@ -49,7 +49,7 @@ fn recognise_text(prefix: &[u8]) -> Option<Recognised> {
     }
     let has = |line: &[u8], part: &[u8]| line.windows(part.len()).any(|w| w == part);
     if lines().any(|l| has(l, b"TIME") && has(l, b"COMM") && has(l, b"PID") && has(l, b"LAT")) {
-        return known("a biosnoop or iosnoop log");
+        return known("a latency log of file operations (ext4slower and its like)");
     }
     if lines().take(4).any(|l| l.strip_prefix(b"cpus=").is_some_and(|n| decimal(n.trim_ascii()).is_some())) {
         return known("a trace-cmd report");
@@ -85,7 +85,8 @@ mod tests {
         assert_eq!(what(b"PERFILE2h\0\0\0"), Some("perf.data"));
         assert_eq!(what(b"\x17\x08\x44tracing6\0"), Some("trace.dat of trace-cmd"));
         assert_eq!(what(b"# tracer: nop\n#\n"), Some("ftrace text"));
-        assert_eq!(what(b"TIME(s)     COMM           PID    DISK    T  SECTOR    BYTES   LAT(ms)\n"), Some("a biosnoop or iosnoop log"));
+        let slower = b"TIME     COMM           PID    T BYTES   OFF_KB   LAT(ms) FILENAME\n";
+        assert_eq!(what(slower), Some("a latency log of file operations (ext4slower and its like)"));
         assert_eq!(what(b"version = 6\ncpus=2\n"), Some("a trace-cmd report"));
         let perf = b"   bpftrace   263 [001]    21.272833:   block:block_bio_queue: 254,0 RA 1732904 + 136 [bpftrace]\n";
         assert_eq!(what(perf), Some("perf script text"));

@@ -69,7 +69,7 @@ impl LineParser for BlkparseLine {
 fn device_id(text: &[u8]) -> Option<DeviceId> {
     let comma = text.iter().position(|b| *b == b',')?;
     let (major, minor) = text.split_at_checked(comma)?;
-    Some(DeviceId { major: decimal32(major)?, minor: decimal32(minor.strip_prefix(b",")?)? })
+    DeviceId::from_numbers(decimal32(major)?, decimal32(minor.strip_prefix(b",")?)?)
 }
 
 /// `0.000803590`, ns.
