@@ -43,7 +43,7 @@ pub(crate) fn class_style(class: Option<u8>) -> ClassStyle {
         Some(4) => style(Rgb(214, 120, 178), Marker::Diamond, "4", 3),
         Some(5) => style(Rgb(240, 180, 20), Marker::TriangleDown, "5", 6),
         Some(6) => style(Rgb(110, 195, 240), Marker::Cross, "6", 2),
-        Some(7) => style(Rgb(12, 138, 104), Marker::Plus, "7", 5),
+        Some(7) => style(Rgb(0, 122, 92), Marker::Plus, "7", 5),
         Some(8) => style(Rgb(92, 46, 145), Marker::Ring, "8", 7),
         _ => style(Rgb(150, 152, 158), Marker::SmallRing, "?", 1),
     }

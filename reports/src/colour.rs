@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn ramps_change_in_luminance_from_end_to_end_without_turning_back() {
-        let ramps: [(fn(f64) -> Rgb, f64); 3] = [(depth_ramp, 1.0), (density_ramp, -1.0), (density_ramp_dark, 1.0)];
+        type Ramp = fn(f64) -> Rgb;
+        let ramps: [(Ramp, f64); 3] = [(depth_ramp, 1.0), (density_ramp, -1.0), (density_ramp_dark, 1.0)];
         for (ramp, direction) in ramps {
             let luminance: Vec<f64> = (0..=64).map(|i| ramp(f64::from(i) / 64.0).luminance()).collect();
             for pair in luminance.windows(2) {

@@ -87,6 +87,9 @@ pub struct Condition {
     /// The evidence line, with `{value}` for the number.
     #[serde(default)]
     pub says: String,
+    /// The evidence line where the number would be written as zero; empty for the same line.
+    #[serde(default)]
+    pub says_at_zero: String,
     /// Alternatives, of which the best counts.
     #[serde(default)]
     pub any: Vec<Condition>,
@@ -262,6 +265,7 @@ mod tests {
             optional: false,
             show: Quantity::Plain,
             says: "x".to_owned(),
+            says_at_zero: String::new(),
             any: vec![],
         };
         assert_eq!([0.0, 1.0, 2.0, 3.0, 9.0].map(|v| c.membership(v)), [0.0, 0.0, 0.5, 1.0, 1.0]);

@@ -7,6 +7,7 @@
 //! window's data.
 
 use super::catalogue::{Catalogue, Cause, Class, Condition};
+use super::quantity::Quantity;
 
 /// What is known of one window.
 #[derive(Debug, Clone, Copy)]
@@ -104,13 +105,20 @@ impl<'a> Judge<'a> {
             value = if divisor == 0.0 { 0.0 } else { value / divisor };
         }
         let membership = condition.membership(value);
-        let text = condition.says.replace("{value}", &condition.show.show(value));
+        let shown = condition.show.show(value);
+        let says = if shown == Quantity::Share.show(0.0) && !condition.says_at_zero.is_empty() {
+            &condition.says_at_zero
+        } else {
+            &condition.says
+        };
+        let text = says.replace("{value}", &shown);
         Ok((membership, EvidenceLine { column: condition.column.clone(), text, membership }))
     }
 
     fn score<'c>(&self, class: &'c Class, cause: &'c Cause, seen: &Observation<'_>) -> Result<Scored<'c>, &'c str> {
         let (mut reciprocals, mut weights, mut all) = (0.0, 0.0, 0.0);
-        let mut lines: Vec<((bool, f64), EvidenceLine)> = Vec::with_capacity(cause.conditions.len());
+        let mut unknown = None;
+        let mut lines: Vec<((f64, bool), EvidenceLine)> = Vec::with_capacity(cause.conditions.len());
         for condition in &cause.conditions {
             all += condition.weight;
             match self.weigh(condition, seen) {
@@ -118,17 +126,23 @@ impl<'a> Judge<'a> {
                     // Infinite at membership 0, which makes the mean 0.
                     reciprocals += condition.weight / membership;
                     weights += condition.weight;
-                    // What is there persuades more than what is absent.
-                    lines.push(((condition.rises(), condition.weight * membership), line));
+                    // Of equal weight, what is there persuades more than what is absent.
+                    lines.push(((condition.weight * membership, condition.rises()), line));
                 }
-                Err(column) if !condition.optional => return Err(column),
+                Err(column) if !condition.optional => unknown = unknown.or(Some(column)),
                 Err(_) => {}
             }
         }
-        if weights < all * LEAST_SEEN {
-            return Err(cause.conditions.first().map_or("", |c| c.column.as_str()));
+        // What fails outright is out, whatever else is not known.
+        if reciprocals.is_finite() {
+            if let Some(column) = unknown {
+                return Err(column);
+            }
+            if weights < all * LEAST_SEEN {
+                return Err(cause.conditions.first().map_or("", |c| c.column.as_str()));
+            }
         }
-        lines.sort_by(|(a, _), (b, _)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
+        lines.sort_by(|((weight_a, rises_a), _), ((weight_b, rises_b), _)| weight_b.total_cmp(weight_a).then(rises_b.cmp(rises_a)));
         Ok(Scored { class, cause, score: weights / reciprocals, lines: lines.into_iter().map(|(_, l)| l).collect() })
     }
 
@@ -155,12 +169,17 @@ impl<'a> Judge<'a> {
         let runner_up = rival.map(|s| (s.cause.name.clone(), s.score));
         if best.score < self.catalogue.floor {
             let mut missing = missing_lines();
-            missing.push(format!(
-                "no rule fits: the nearest is \"{}\" at {:.0} % of what it asks ({})",
-                best.cause.name,
-                best.score * 100.0,
-                best.lines.last().map_or("", |l| l.text.as_str())
-            ));
+            if best.score > 0.0 {
+                let nearest = format!(
+                    "no rule fits: the nearest is \"{}\" at {:.0} % of what it asks ({})",
+                    best.cause.name,
+                    best.score * 100.0,
+                    best.lines.last().map_or("", |l| l.text.as_str())
+                );
+                missing.insert(0, nearest);
+            } else {
+                missing.push("no rule fits: every known cause is ruled out by at least one condition".to_owned());
+            }
             return Diagnosis { missing, runner_up: Some((best.cause.name.clone(), best.score)), ..Diagnosis::default() };
         }
         let margin = 1.0 - 0.5 * (rival.map_or(0.0, |r| r.score) / best.score).powi(2);
@@ -273,7 +292,7 @@ says = "y is {value}"
         assert_eq!(d.class, None);
         assert_eq!(d.missing[0], "y cannot be said from this log: nothing is said about high");
         let d = judge(&[Some(0.0), None], false, false, 'A');
-        assert_eq!((d.class, d.missing.len()), (Some(1), 1), "judged, and still says what it could not look at");
+        assert_eq!((d.class, d.missing.len()), (Some(1), 0), "what is ruled out anyway needs no second column");
         assert_eq!(judge(&[None, None], false, false, 'A').missing.len(), 1);
     }
 

@@ -37,7 +37,7 @@ impl Quantity {
             Self::S => duration(value),
             Self::Share => {
                 let percent = value * 100.0;
-                if percent > 0.0 && percent < 0.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+                if (0.05..0.95).contains(&percent) { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
             }
             Self::PerSecond => format!("{}/s", digits(value)),
             Self::Log2Kib => {
@@ -81,6 +81,7 @@ mod tests {
         assert_eq!(Quantity::Ms.show(1_500.0), "1.50 s");
         assert_eq!(Quantity::Share.show(0.123), "12 %");
         assert_eq!(Quantity::Share.show(0.004), "0.4 %");
+        assert_eq!(Quantity::Share.show(0.0004), "0 %");
         assert_eq!(Quantity::Log2Kib.show(11.0), "2.00 MiB");
         assert_eq!(Quantity::Log2Kib.show(2.0), "4.00 KiB");
         assert_eq!(Quantity::PerSecond.show(2500.4), "2500/s");

@@ -8,7 +8,7 @@
 //!
 //! [`average_cosine`] builds the tree by nearest-neighbour chains (Benzecri 1982, Murtagh 1983),
 //! searching among boxes of clusters; [`Dendrogram`] is the tree, cut by count or by height.
-//! [`reference`] is the slow and obvious version that the fast one is tested against.
+//! [`mod@reference`] is the slow and obvious version that the fast one is tested against.
 //!
 //! **Zero vectors** have no direction. Their distance to everything, other zero vectors included,
 //! is defined as 1, which is what `1 - <m, x>` gives for them.

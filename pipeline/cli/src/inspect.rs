@@ -81,7 +81,7 @@ fn describe(capture: &Capture, summary: &CaptureSummary) -> String {
         line("device", format!("{}: {}", device.device, counts.join(", ")));
     }
     for forbidden in forbids(summary) {
-        line("no word", forbidden.to_owned());
+        line("unknown", forbidden.to_owned());
     }
     text.push_str(&findings("  Findings", &summary.ledger));
     text.push('\n');
@@ -100,16 +100,16 @@ fn clock_words(name: &str) -> &'static str {
 fn forbids(summary: &CaptureSummary) -> Vec<&'static str> {
     let mut lines = Vec::new();
     if !summary.phases.queue {
-        lines.push("about waiting before the device: the log has no queue times");
+        lines.push("waiting before the device: the log has no queue times");
     }
     if !summary.phases.issue {
-        lines.push("about the device's own part: the log has no issue times");
+        lines.push("the device's own part of the latency: the log has no issue times");
     }
     if !summary.phases.complete {
-        lines.push("about latency: the log has no completions");
+        lines.push("latency: the log has no completions");
     }
     if !summary.missing_cpus.is_empty() {
-        lines.push("about what the missing CPUs did: their files are not there");
+        lines.push("what the missing CPUs did: their files are not there");
     }
     lines
 }

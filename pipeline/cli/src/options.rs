@@ -11,6 +11,9 @@ use iotriage_store::layout::Layout;
 
 use crate::args::{ModelArgs, OutputArgs, PaletteArg, PictureArgs, WindowArgs};
 
+/// Threads that may be asked for.
+const MOST_THREADS: usize = 256;
+
 /// Settings of every stage.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
@@ -26,6 +29,7 @@ impl Output {
         }
         let threads = match args.threads {
             Some(0) => bail!("--threads 0: at least one thread is needed"),
+            Some(n) if n > MOST_THREADS => bail!("--threads {n}: at most {MOST_THREADS}; more threads than cores only wait for each other"),
             Some(n) => n,
             None => std::thread::available_parallelism().map_or(1, usize::from),
         };

@@ -15,11 +15,13 @@ use serde_json::Value;
 use crate::options::Output;
 use crate::voice::Voice;
 
+/// Writes a partition's outputs into the staging area; returns the ledger and a note for the reader.
+pub(crate) type Make<'a> = dyn Fn(&mut Staging) -> Result<(Value, String)> + Send + Sync + 'a;
+
 /// One partition of a stage: what it depends on and how it is made.
 pub(crate) struct Partition<'a> {
     pub(crate) plan: Plan,
-    /// Writes the outputs into the staging area; returns the ledger and a note for the reader.
-    pub(crate) make: Box<dyn Fn(&mut Staging) -> Result<(Value, String)> + Send + Sync + 'a>,
+    pub(crate) make: Box<Make<'a>>,
 }
 
 /// The partitions of a stage that are done now.

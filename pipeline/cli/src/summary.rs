@@ -44,9 +44,9 @@ pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result
 fn findings(captures: &[CaptureReport], ledger: &ImportLedger) -> String {
     let sum = |f: fn(&CaptureReport) -> u64| captures.iter().map(f).sum::<u64>();
     let mut text = format!(
-        "Read {} events of {} captures: {} I/O requests.\n",
+        "Read {} events of {}: {} I/O requests.\n",
         thousands(sum(|c| c.events)),
-        captures.len(),
+        if captures.len() == 1 { "1 capture".to_owned() } else { format!("{} captures", thousands(captures.len() as u64)) },
         thousands(sum(|c| c.requests))
     );
     for entry in ledger.entries().filter(|e| e.severity >= Severity::Notice) {

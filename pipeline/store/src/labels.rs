@@ -65,7 +65,7 @@ pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
     let text = |f: fn(&LabelRecord) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(rows.iter().map(f))) };
     let lines = |f: fn(&LabelRecord) -> &[String]| -> Result<ArrayRef, StoreError> {
         // The array wants to know its length beforehand.
-        let flat: Vec<&String> = rows.iter().flat_map(|r| f(r)).collect();
+        let flat: Vec<&String> = rows.iter().flat_map(f).collect();
         let values = StringArray::from_iter_values(flat);
         let offsets = OffsetBuffer::from_lengths(rows.iter().map(|r| f(r).len()));
         Ok(Arc::new(ListArray::try_new(item.clone(), offsets, Arc::new(values), None).map_err(StoreError::arrow(path))?))
@@ -93,7 +93,7 @@ pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// [`StoreError`]; [`StoreError::Layout`] where a column is missing or of another type.

@@ -114,7 +114,8 @@ pub struct IoRecord {
     pub t_issue: Option<i64>,
     /// Completed (C), ns. `None`: still outstanding when the capture ended.
     pub t_complete: Option<i64>,
-    /// First sector, in units of 512 B whatever the device's block size. 0 with `bytes == 0` for a bare flush.
+    /// First sector, in units of 512 B whatever the device's block size. 0 with `bytes == 0` for a bare
+    /// flush and for passthrough, whose length is that of a command's answer and not of sectors.
     pub sector: u64,
     /// Length in bytes.
     pub bytes: u64,

@@ -1,6 +1,7 @@
-//! Renders a report of made-up data: `cargo run --release -p iotriage-reports --example demo -- OUTDIR [rgb] [dark]`.
+//! Renders a report of made-up data: `cargo run --release -p iotriage-reports --example demo -- OUTDIR [rgb] [dark] [large]`.
 //!
-//! For looking at the pictures and the page while changing them.
+//! For looking at the pictures and the page while changing them; `large` is a day of fifty devices,
+//! for measuring.
 
 mod synthetic;
 
@@ -13,17 +14,19 @@ use iotriage_reports::{Options, Palette, Theme, write_report};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let out = PathBuf::from(arguments.next().ok_or("usage: demo OUTDIR [rgb] [dark]")?);
+    let out = PathBuf::from(arguments.next().ok_or("usage: demo OUTDIR [rgb] [dark] [large]")?);
     let mut options = Options::default();
+    let mut view = synthetic::fleet();
     for argument in arguments {
         match argument.as_str() {
             "rgb" => options.palette = Palette::Rgb,
+            "large" => view = synthetic::day_of_fifty_devices(),
             "dark" => options.theme = Theme::Dark,
             other => return Err(format!("unknown argument {other:?}").into()),
         }
     }
     fs::create_dir_all(&out)?;
-    let names = write_report(&synthetic::fleet(), &options, &mut |name| -> io::Result<Box<dyn Write>> {
+    let names = write_report(&view, &options, &mut |name| -> io::Result<Box<dyn Write>> {
         Ok(Box::new(BufWriter::new(File::create(out.join(name))?)))
     })?;
     let mut stdout = io::stdout().lock();

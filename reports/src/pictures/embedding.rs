@@ -116,7 +116,7 @@ mod tests {
         let place = placement(&points);
         for p in points.iter().flatten() {
             let (x, y) = place(*p);
-            assert!(x >= PLOT.left && x <= PLOT.right && y >= PLOT.top && y <= PLOT.bottom);
+            assert!((PLOT.left..=PLOT.right).contains(&x) && (PLOT.top..=PLOT.bottom).contains(&y));
         }
     }
 

@@ -72,11 +72,14 @@ fn depth_and_count(canvas: &mut Canvas, map: &ThreeAxisMap, ink: &CellInk, top: 
     bar.bottom + 34.0
 }
 
+/// A channel: its name, what its dark and its bright end mean, its colour at a level.
+type Channel = (&'static str, &'static str, &'static str, fn(u8) -> Rgb);
+
 /// The three channels, each alone, and two examples. Gives back the lower end.
 fn channels(canvas: &mut Canvas, top: f64) -> f64 {
     let paper = canvas.paper;
     canvas.text((LEFT, top + 2.0), "Colour = red + green + blue", Type::bold(13.0, paper.ink), Anchor::Start);
-    let rows: [(&str, &str, &str, fn(u8) -> Rgb); 3] = [
+    let rows: [Channel; 3] = [
         ("Red: IOPS", "0", "≥ 10 k", |v| Rgb(v, 0, 0)),
         ("Green: low latency", "≥ 200 ms", "0 ms", |v| Rgb(0, v, 0)),
         ("Blue: queue depth", "0", "≥ 128", |v| Rgb(0, 0, v)),

@@ -1,6 +1,8 @@
 //! Time x latency of one device: the latency field with its percentiles, IOPS and queue depth on
 //! the same time axis, and the class ribbon beneath.
 
+use std::borrow::Cow;
+
 use super::canvas::{Anchor, Canvas, Frame, SCALE, Type};
 use super::log_axis::{self, LogScale};
 use super::palette::Paper;
@@ -12,7 +14,7 @@ use crate::labels::device_name;
 use crate::options::Options;
 use crate::quantity::{clock_label, counted, short_count, span};
 use crate::time_axis::TimeAxis;
-use crate::view::{LATENCY_BINS_PER_DECADE, ReportView, Window};
+use crate::view::{Clock, LATENCY_BINS_PER_DECADE, ReportView, Window};
 
 const WIDTH: f64 = 1200.0;
 const FIELD: Frame = Frame { left: 196.0, top: 84.0, right: 1080.0, bottom: 404.0 };
@@ -23,7 +25,9 @@ const STRIP: f64 = 44.0;
 /// # Errors
 /// [`ReportError::Drawing`].
 pub(crate) fn draw(view: &ReportView, device: usize, options: &Options, file: &str) -> Result<super::Drawn, ReportError> {
-    let windows = view.windows_of(device);
+    let windows = on_one_clock(view, device);
+    let windows: &[Window] = &windows;
+    let clock = windows.first().map_or(Clock::Unix, |w| w.span.clock);
     let lanes = time_strips::lanes(windows).len() as f64;
     let (iops_top, depth_top) = (FIELD.bottom + 14.0, FIELD.bottom + 14.0 + STRIP + 8.0);
     let ribbon_top = depth_top + STRIP + 12.0;
@@ -34,6 +38,10 @@ pub(crate) fn draw(view: &ReportView, device: usize, options: &Options, file: &s
     let title = format!("Latency over time: {}", device_name(view, device));
     let stalled = windows.iter().filter(|w| w.stalled).count() as u64;
     let mut subtitle = format!("{}; {}", span(&device_span), counted(windows.len() as u64, "window", "windows"));
+    let elsewhere = view.windows_of(device).len() - windows.len();
+    if elsewhere > 0 {
+        subtitle += &format!(" ({elsewhere} more on another clock)");
+    }
     if stalled > 0 {
         subtitle += &format!("; {stalled} stalled");
     }
@@ -41,7 +49,7 @@ pub(crate) fn draw(view: &ReportView, device: usize, options: &Options, file: &s
 
     // Gaps inside a capture are idle time and drawn to scale; only what dwarfs the captures folds.
     let spans = windows.iter().map(|w| w.span);
-    let Some(axis) = TimeAxis::new(device_span.clock, spans, FIELD.left, FIELD.width(), 1.0) else {
+    let Some(axis) = TimeAxis::new(clock, spans, FIELD.left, FIELD.width(), 1.0) else {
         canvas.text((WIDTH / 2.0, 240.0), "No window of this device covers any time", Type::regular(16.0, paper.soft), Anchor::Middle);
         return super::Drawn::finish(canvas, file, title, subtitle);
     };
@@ -72,7 +80,7 @@ pub(crate) fn draw(view: &ReportView, device: usize, options: &Options, file: &s
     time_strips::time_labels(&mut canvas, &axis, axis_y);
     canvas.text(
         (FIELD.right + 16.0, axis_y + 20.0),
-        clock_label(device_span.clock).split(' ').next().unwrap_or(""),
+        clock_label(clock).split(' ').next().unwrap_or(""),
         Type::regular(12.0, paper.soft),
         Anchor::Start,
     );
@@ -80,6 +88,17 @@ pub(crate) fn draw(view: &ReportView, device: usize, options: &Options, file: &s
     let last = "Ribbon: one lane a class, coloured where the class was found. Bin edges: eight a decade of latency.";
     canvas.text((FIELD.left, axis_y + 87.0), last, Type::regular(12.0, paper.soft), Anchor::Start);
     super::Drawn::finish(canvas, file, title, subtitle)
+}
+
+/// A device's windows on the clock of its summary, or of its first window: times on different
+/// clocks do not go on one axis. Nearly always that is all of them.
+fn on_one_clock(view: &ReportView, device: usize) -> Cow<'_, [Window]> {
+    let windows = view.windows_of(device);
+    let of_summary = view.devices.get(device).map(|d| d.span.clock).filter(|&clock| windows.iter().any(|w| w.span.clock == clock));
+    match of_summary.or(windows.first().map(|w| w.span.clock)) {
+        Some(clock) if windows.iter().any(|w| w.span.clock != clock) => windows.iter().filter(|w| w.span.clock == clock).cloned().collect(),
+        _ => Cow::Borrowed(windows),
+    }
 }
 
 /// Whole decades around what was measured, at least three.
@@ -120,8 +139,10 @@ fn percentile(
         }
         last_end = Some(window.span.end_ns);
     }
-    let halo = canvas.paper.page;
-    for (width, ink) in [(thickness + 1.6, halo), (thickness, colour)] {
+    // Where windows are narrower than the line, a halo and a bold line would hide the field.
+    let dense = windows.len() as f64 > FIELD.width() / 2.0;
+    let strokes = if dense { vec![(thickness * 0.45, colour)] } else { vec![(thickness + 1.6, canvas.paper.page), (thickness, colour)] };
+    for (width, ink) in strokes {
         for line in &lines {
             match line.as_slice() {
                 [only] => canvas.disc(*only, width / 2.0 + 0.5, ink),

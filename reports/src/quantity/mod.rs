@@ -81,7 +81,7 @@ pub(crate) fn duration(ns: i64) -> String {
     let seconds = ns as f64 / 1e9;
     let whole = ns / 1_000_000_000;
     match whole {
-        ..0 => "0 s".to_owned(),
+        _ if ns <= 0 => "0 s".to_owned(),
         0..60 if ns < 1_000_000_000 => format!("{} ms", significant(ns as f64 / 1e6)),
         0..60 => format!("{} s", significant(seconds)),
         60..3600 => two_parts(whole / 60, "min", whole % 60, "s"),

@@ -44,7 +44,7 @@ impl LogAxis {
 pub enum MapScope {
     /// All devices.
     Fleet,
-    /// One device: its index in [`ReportView::devices`].
+    /// One device: its index in [`ReportView::devices`](super::ReportView::devices).
     Device(usize),
 }
 

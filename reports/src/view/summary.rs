@@ -89,7 +89,7 @@ pub struct Verdict {
     pub headline: Text,
     /// The likely cause and why, one or two sentences; may be empty.
     pub detail: Text,
-    /// Where: indices into [`ReportView::devices`].
+    /// Where: indices into [`ReportView::devices`](super::ReportView::devices).
     pub devices: Vec<usize>,
     /// When.
     pub span: Option<Span>,
@@ -120,7 +120,7 @@ pub struct Share {
 /// A device with its share in percent, 0 to 100.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeviceShare {
-    /// Index into [`ReportView::devices`].
+    /// Index into [`ReportView::devices`](super::ReportView::devices).
     pub device: usize,
     /// Percent of the device's diagnosed windows that are in the class at hand.
     pub percent: f64,
@@ -169,7 +169,7 @@ pub struct ClassSummary {
     pub root_causes: Vec<Share>,
     /// Evidence that speaks for the class, with its figures, one line each.
     pub evidence: Vec<Text>,
-    /// Worst windows first: indices into [`ReportView::windows`].
+    /// Worst windows first: indices into [`ReportView::windows`](super::ReportView::windows).
     pub worst_windows: Vec<usize>,
     /// Worst devices first.
     pub worst_devices: Vec<DeviceShare>,

@@ -89,7 +89,7 @@ impl LatencyHistogram {
 /// One (host, device, window).
 #[derive(Debug, Clone, PartialEq, Serialize, Default)]
 pub struct Window {
-    /// Index into [`ReportView::devices`].
+    /// Index into [`ReportView::devices`](super::ReportView::devices).
     pub device: usize,
     /// Capture it comes from.
     pub capture: Text,
@@ -121,7 +121,7 @@ pub struct Window {
     pub missing: Text,
     /// The twelve features as computed (not scaled).
     pub features: [f64; FEATURES],
-    /// Evidence columns in the order of [`ReportView::evidence_columns`]; `None` or NaN = not known.
+    /// Evidence columns in the order of [`ReportView::evidence_columns`](super::ReportView::evidence_columns); `None` or NaN = not known.
     pub evidence_values: Vec<Option<f64>>,
     /// Completions per second.
     pub iops: f64,

@@ -8,7 +8,7 @@ use crate::synthetic;
 use crate::written::{few_pictures, text, written};
 
 /// A small view that still has everything: two devices of the synthetic fleet.
-pub fn small() -> ReportView {
+pub(crate) fn small() -> ReportView {
     let mut view = synthetic::fleet();
     let kept = |device: usize| device == 2 || device == 10;
     let mut index = vec![None; view.windows.len()];
@@ -57,7 +57,7 @@ fn check(name: &str, actual: &str) {
 }
 
 /// Picture bytes depend on the compressor; their place in the page does not.
-fn without_picture_bytes(page: &str) -> String {
+pub(crate) fn without_picture_bytes(page: &str) -> String {
     let mut parts = page.split("data:image/png;base64,");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {

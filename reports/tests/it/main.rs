@@ -1,7 +1,7 @@
 //! Tests of whole reports: what every exporter writes, and what the pictures show.
 
 #[path = "../../examples/demo/synthetic/mod.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 mod synthetic;
 
 mod determinism;

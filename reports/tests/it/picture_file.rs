@@ -6,15 +6,15 @@ use flate2::Crc;
 use flate2::read::ZlibDecoder;
 
 /// Decoded pixels.
-pub struct Decoded {
-    pub width: usize,
-    pub height: usize,
+pub(crate) struct Decoded {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
     pixels: Vec<u8>,
 }
 
 impl Decoded {
     /// Decodes, and panics with the reason where the file is not what it claims.
-    pub fn of(file: &[u8]) -> Self {
+    pub(crate) fn of(file: &[u8]) -> Self {
         assert_eq!(&file[..8], b"\x89PNG\r\n\x1a\n");
         let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap()) as usize;
         let (mut at, mut data, mut size, mut ended) = (8, Vec::new(), (0, 0), false);
@@ -57,18 +57,18 @@ impl Decoded {
         Self { width, height, pixels }
     }
 
-    pub fn at(&self, x: usize, y: usize) -> [u8; 3] {
+    pub(crate) fn at(&self, x: usize, y: usize) -> [u8; 3] {
         let at = (y * self.width + x) * 3;
         [self.pixels[at], self.pixels[at + 1], self.pixels[at + 2]]
     }
 
     /// How many pixels have a colour.
-    pub fn count(&self, colour: [u8; 3]) -> usize {
+    pub(crate) fn count(&self, colour: [u8; 3]) -> usize {
         self.pixels.chunks_exact(3).filter(|p| *p == colour).count()
     }
 
     /// The smallest box around the pixels of a colour inside an area: (left, top, right, bottom).
-    pub fn bounds(
+    pub(crate) fn bounds(
         &self,
         colour: [u8; 3],
         columns: std::ops::Range<usize>,

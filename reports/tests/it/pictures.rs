@@ -83,7 +83,7 @@ fn stalls_and_classes_have_their_colours_in_the_time_picture() {
 fn nothing_is_drawn_over_the_edge_of_a_picture() {
     let view = synthetic::fleet();
     for theme in [Theme::Light, Theme::Dark] {
-        for picture in draw_all(&view, &Options { device_pictures: 13, theme, ..Options::default() }).unwrap() {
+        for picture in draw_all(&view, &Options { device_pictures: 5, theme, ..Options::default() }).unwrap() {
             let decoded = Decoded::of(&picture.png);
             let page = decoded.at(0, 0);
             for y in 0..decoded.height {

@@ -25,7 +25,7 @@ impl Write for Slot {
 }
 
 /// All files of a report by name.
-pub fn written(view: &ReportView, options: &Options) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
+pub(crate) fn written(view: &ReportView, options: &Options) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
     let files: Shared = Shared::default();
     let names = write_report(view, options, &mut |name| -> io::Result<Box<dyn Write>> {
         files.borrow_mut().insert(name.to_owned(), Vec::new());
@@ -38,11 +38,11 @@ pub fn written(view: &ReportView, options: &Options) -> Result<BTreeMap<String, 
 }
 
 /// A text file of a report.
-pub fn text(files: &BTreeMap<String, Vec<u8>>, name: &str) -> String {
+pub(crate) fn text(files: &BTreeMap<String, Vec<u8>>, name: &str) -> String {
     String::from_utf8(files[name].clone()).expect("text files are UTF-8")
 }
 
 /// Options that draw few pictures: for tests of texts.
-pub fn few_pictures() -> Options {
+pub(crate) fn few_pictures() -> Options {
     Options { device_pictures: 1, ..Options::default() }
 }

@@ -113,7 +113,7 @@ fn a_file_that_may_not_be_read_is_told_by_the_exit_status_and_others_are_read() 
     use std::os::unix::fs::PermissionsExt;
     let dir = folder(&[("h/sda.blktrace.0", &records()), ("h/sdb.blktrace.0", &records())]);
     let secret = dir.path().join("h/sdb.blktrace.0");
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&secret).is_ok() {
         eprintln!("skipped: permissions do not bind this user");
         return;
@@ -194,6 +194,7 @@ fn wrong_settings_are_refused_with_what_is_expected() {
         (["run", "x", "-o", "y", "--window", "10"], "such as 10s"),
         (["run", "x", "-o", "y", "--window", "1us"], "at least 1ms"),
         (["run", "x", "-o", "y", "--threads", "0"], "at least one thread"),
+        (["run", "x", "-o", "y", "--threads", "99999"], "at most 256"),
     ] {
         let ran = iotriage(&args);
         assert_fails(&ran, &[word]);

@@ -6,6 +6,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use super::line_tallies::{LineLosses, OtherEvents};
 use super::reorder::Reorder;
 use super::{EventSource, SNIFF_BYTES, Sniff};
 use crate::event::{BlockEvent, EventBatch};
@@ -13,7 +14,7 @@ use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
 use crate::names::{NameId, NameInterner};
 use crate::printable::{printable, quoted};
-use crate::record::Clock;
+use crate::record::{Clock, DeviceId};
 
 /// A longer line is no line of a log.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -136,8 +137,22 @@ pub enum Parsed<'a> {
     Event(BlockEvent, Option<&'a [u8]>),
     /// A line that belongs to the format and says nothing about an I/O.
     Other,
-    /// The tracer says that it lost this many events.
-    Lost(u64),
+    /// An event of the log that is not about an I/O request: counted by its name.
+    OtherEvent {
+        /// When, ns on the log's clock.
+        time: i64,
+        /// CPU that logged it, 0 where the log does not say.
+        cpu: u32,
+        /// Its name.
+        name: &'a [u8],
+    },
+    /// The tracer says that it lost events.
+    Lost {
+        /// How many, 0 where it does not say.
+        count: u64,
+        /// The CPU whose events they were: lost between its event before this line and the one after.
+        cpu: Option<u32>,
+    },
     /// A line that does not belong to the format.
     Foreign,
     /// A line of the format with a field that cannot be read.
@@ -175,7 +190,7 @@ pub fn sniff_lines(parser: &dyn LineParser, prefix: &[u8]) -> Sniff {
         lines += 1;
         match parser.parse(line) {
             Parsed::Event(..) => events += 1,
-            Parsed::Other | Parsed::Lost(_) => belongs += 1,
+            Parsed::Other | Parsed::OtherEvent { .. } | Parsed::Lost { .. } => belongs += 1,
             Parsed::Foreign | Parsed::Bad { .. } => {}
         }
     }
@@ -193,13 +208,24 @@ pub struct LineSource<P> {
     shown: Arc<str>,
     interner: NameInterner,
     reorder: Reorder,
-    last_time: i64,
+    any_io: bool,
+    others: OtherEvents,
+    losses: LineLosses,
 }
 
 impl<P: LineParser> LineSource<P> {
     /// Starts before the first line; findings name the file `shown`.
     pub fn new(reader: Box<dyn Read + Send>, parser: P, shown: Arc<str>) -> Self {
-        Self { lines: LineReader::new(reader), parser, shown, interner: NameInterner::default(), reorder: Reorder::new(), last_time: 0 }
+        Self {
+            lines: LineReader::new(reader),
+            parser,
+            shown,
+            interner: NameInterner::default(),
+            reorder: Reorder::new(),
+            any_io: false,
+            others: OtherEvents::default(),
+            losses: LineLosses::default(),
+        }
     }
 }
 
@@ -228,7 +254,6 @@ impl<P: LineParser> EventSource for LineSource<P> {
     }
 
     fn next_batch(&mut self, batch: &mut EventBatch, ledger: &mut ImportLedger) -> bool {
-        let loss = |time, kind, count| LossSpan { t_start: time, t_end: time, kind, count };
         while batch.events.len() < EventBatch::EVENTS {
             let number = self.lines.number() + 1;
             let line = match self.lines.next_line() {
@@ -237,15 +262,17 @@ impl<P: LineParser> EventSource for LineSource<P> {
                         note(ledger, &self.shown, number, ("read_error", Severity::DataLoss), ("", "more of the file"), || {
                             printable(error.to_string().as_bytes())
                         });
-                        batch.losses.push(loss(self.last_time, LossKind::Unreadable, 1));
+                        self.losses.at_once(LossKind::Unreadable, 1, batch);
                     }
                     self.reorder.flush(batch);
+                    self.losses.flush(batch);
+                    self.others.report(&self.shown, self.any_io, ledger);
                     return false;
                 }
                 Some(Line::TooLong(head)) => {
                     let kind = ("line_too_long", Severity::DataLoss);
                     note(ledger, &self.shown, number, kind, ("line", "a line of at most 64 KiB"), || quoted(head));
-                    batch.losses.push(loss(self.last_time, LossKind::Unreadable, 1));
+                    self.losses.at_once(LossKind::Unreadable, 1, batch);
                     continue;
                 }
                 Some(Line::Text(line)) => line,
@@ -262,15 +289,27 @@ impl<P: LineParser> EventSource for LineSource<P> {
                             ("time", "times that do not decrease"),
                             || format!("{} ns, which is {back_ns} ns before an event above", event.time),
                         );
-                        batch.losses.push(loss(event.time, LossKind::ClockStep, 1));
+                        let (t_start, t_end) = (event.time, event.time);
+                        batch.losses.push(LossSpan { t_start, t_end, kind: LossKind::ClockStep, count: 1 });
                     }
-                    self.last_time = event.time;
+                    self.any_io = true;
+                    self.losses.seen(event.cpu, event.time, batch);
                 }
                 Parsed::Other => {}
-                Parsed::Lost(count) => {
+                Parsed::OtherEvent { time, cpu, name } => {
+                    self.others.count(name, number);
+                    self.losses.seen(cpu, time, batch);
+                }
+                Parsed::Lost { count, cpu } => {
                     let kind = ("lost_events", Severity::DataLoss);
-                    note(ledger, &self.shown, number, kind, ("", "every event"), || format!("{count} lost by the tracer"));
-                    batch.losses.push(loss(self.last_time, LossKind::SequenceGap, count));
+                    note(ledger, &self.shown, number, kind, ("", "every event"), || match count {
+                        0 => "some lost by the tracer".into(),
+                        count => format!("{count} lost by the tracer"),
+                    });
+                    match cpu {
+                        Some(cpu) => self.losses.begin(cpu, count, batch),
+                        None => self.losses.at_once(LossKind::SequenceGap, count, batch),
+                    }
                 }
                 Parsed::Foreign if line.iter().all(u8::is_ascii_whitespace) => {}
                 Parsed::Foreign => {
@@ -280,7 +319,7 @@ impl<P: LineParser> EventSource for LineSource<P> {
                 }
                 Parsed::Bad { field, expected, got } => {
                     note(ledger, &self.shown, number, ("bad_field", Severity::DataLoss), (field, expected), || quoted(got));
-                    batch.losses.push(loss(self.last_time, LossKind::Unreadable, 1));
+                    self.losses.at_once(LossKind::Unreadable, 1, batch);
                 }
             }
         }
@@ -304,6 +343,13 @@ pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
 /// The same for a field of 32 bits.
 pub(crate) fn decimal32(text: &[u8]) -> Option<u32> {
     u32::try_from(decimal(text)?).ok()
+}
+
+/// `8,16`, as the kernel prints a device.
+pub(crate) fn device_id(text: &[u8]) -> Option<DeviceId> {
+    let comma = text.iter().position(|b| *b == b',')?;
+    let (major, minor) = text.split_at_checked(comma)?;
+    DeviceId::from_numbers(decimal32(major)?, decimal32(minor.strip_prefix(b",")?)?)
 }
 
 /// Splits the next word off a line: what stands up to the next space, and what follows.
@@ -349,6 +395,8 @@ mod tests {
         assert_eq!(decimal(b"18446744073709551616"), None);
         assert_eq!((decimal(b""), decimal(b"-1"), decimal(b"1x")), (None, None, None));
         assert_eq!(decimal32(b"4294967296"), None);
+        assert_eq!(device_id(b"8,16"), Some(DeviceId { major: 8, minor: 16 }));
+        assert_eq!((device_id(b"8"), device_id(b"8,"), device_id(b"8,x")), (None, None, None));
     }
 
     #[test]

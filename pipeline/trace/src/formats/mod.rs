@@ -11,11 +11,16 @@ pub mod blkparse;
 pub mod blktrace;
 pub mod bpftrace;
 mod completed;
+pub mod ftrace;
 pub mod iosnoop;
+mod line_tallies;
 pub mod lines;
+pub mod perf_script;
 pub mod recognised;
 pub mod reorder;
 pub mod rwbs;
+pub mod trace_cmd;
+mod tracepoint;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -107,8 +112,17 @@ pub trait EventSource: Send {
 }
 
 /// Every format, in the order in which they are asked.
-pub static ALL: [&dyn Format; 6] =
-    [&blktrace::Blktrace, &blkparse::Blkparse, &bpftrace::Bpftrace, &biosnoop::Biosnoop, &biosnoop_bt::BiosnoopBt, &iosnoop::Iosnoop];
+pub static ALL: [&dyn Format; 9] = [
+    &blktrace::Blktrace,
+    &blkparse::Blkparse,
+    &bpftrace::Bpftrace,
+    &biosnoop::Biosnoop,
+    &biosnoop_bt::BiosnoopBt,
+    &iosnoop::Iosnoop,
+    &ftrace::Ftrace,
+    &trace_cmd::TraceCmd,
+    &perf_script::PerfScript,
+];
 
 /// The format of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {

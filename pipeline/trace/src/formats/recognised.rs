@@ -4,6 +4,7 @@
 //! to be another format. Formats that can be read are in [`ALL`](super::ALL).
 
 use super::lines::{decimal, word};
+use super::tracepoint::mentions_block_event;
 
 /// What a file is, and what to do to get it read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,16 +16,19 @@ pub struct Recognised {
 }
 
 const BLKTRACE_INSTEAD: &str = "record with blktrace, or with the project's bpftrace script, to have it read";
+const REPORT_IT: &str = "have trace-cmd report print it into a file";
+const SCRIPT_IT: &str = "have perf script print it into a file";
+const RECORD_BLOCK_EVENTS: &str = "record the block events with their times, as with trace-cmd record -e block";
 const UNPACK: &str = "unpack it, or pack it with gzip or zstd";
 
 /// Names a file that starts with `prefix`, `None` if it is not known either.
 pub fn recognise(prefix: &[u8]) -> Option<Recognised> {
     let known = |what, cure| Some(Recognised { what, cure });
     if prefix.starts_with(b"PERFILE2") || prefix.starts_with(b"2ELIFREP") {
-        return known("perf.data", BLKTRACE_INSTEAD);
+        return known("perf.data", SCRIPT_IT);
     }
     if prefix.starts_with(b"\x17\x08\x44tracing") {
-        return known("trace.dat of trace-cmd", BLKTRACE_INSTEAD);
+        return known("trace.dat of trace-cmd", REPORT_IT);
     }
     if prefix.starts_with(b"\xfd7zXZ\0") {
         return known("an xz archive", UNPACK);
@@ -42,26 +46,28 @@ pub fn recognise(prefix: &[u8]) -> Option<Recognised> {
 }
 
 fn recognise_text(prefix: &[u8]) -> Option<Recognised> {
-    let known = |what| Some(Recognised { what, cure: BLKTRACE_INSTEAD });
+    let known = |what, cure| Some(Recognised { what, cure });
     let lines = || prefix.split(|b| *b == b'\n').take(64);
-    if lines().any(|l| l.starts_with(b"# tracer:")) {
-        return known("ftrace text");
-    }
     let has = |line: &[u8], part: &[u8]| line.windows(part.len()).any(|w| w == part);
+    // Traces with block events and times are read; these have none.
+    if lines().any(|l| l.starts_with(b"# tracer:")) {
+        return known("ftrace text without events of the block layer", RECORD_BLOCK_EVENTS);
+    }
     if lines().any(|l| has(l, b"TIME") && has(l, b"COMM") && has(l, b"PID") && has(l, b"LAT")) {
-        return known("a latency log of file operations (ext4slower and its like)");
+        return known("a latency log of file operations (ext4slower and its like)", BLKTRACE_INSTEAD);
     }
-    if lines().take(4).any(|l| l.strip_prefix(b"cpus=").is_some_and(|n| decimal(n.trim_ascii()).is_some())) {
-        return known("a trace-cmd report");
+    let number_after = |line: &[u8], start: &[u8]| line.strip_prefix(start).is_some_and(|n| decimal(n.trim_ascii()).is_some());
+    if lines().take(4).any(|l| number_after(l, b"cpus=") || number_after(l, b"version = ")) {
+        return known("a trace-cmd report without events of the block layer", RECORD_BLOCK_EVENTS);
     }
-    if lines().any(|l| has(l, b": block_rq_") || has(l, b": block_bio_")) {
-        return if lines().any(|l| has(l, b" block:block_")) { known("perf script text") } else { known("ftrace text") };
+    if super::ftrace::is_trace_text(prefix) || super::perf_script::is_trace_text(prefix) {
+        return known("a kernel trace without events of the block layer", RECORD_BLOCK_EVENTS);
     }
-    if lines().any(|l| has(l, b" block:block_")) {
-        return known("perf script text");
+    if lines().any(mentions_block_event) {
+        return known("block tracepoints without their thread and time", RECORD_BLOCK_EVENTS);
     }
     if lines().any(|l| has(l, b"%util") && has(l, b"Device")) {
-        return known("iostat output");
+        return known("iostat output", BLKTRACE_INSTEAD);
     }
     None
 }
@@ -84,14 +90,15 @@ mod tests {
     fn known_files_are_named() {
         assert_eq!(what(b"PERFILE2h\0\0\0"), Some("perf.data"));
         assert_eq!(what(b"\x17\x08\x44tracing6\0"), Some("trace.dat of trace-cmd"));
-        assert_eq!(what(b"# tracer: nop\n#\n"), Some("ftrace text"));
         let slower = b"TIME     COMM           PID    T BYTES   OFF_KB   LAT(ms) FILENAME\n";
         assert_eq!(what(slower), Some("a latency log of file operations (ext4slower and its like)"));
-        assert_eq!(what(b"version = 6\ncpus=2\n"), Some("a trace-cmd report"));
-        let perf = b"   bpftrace   263 [001]    21.272833:   block:block_bio_queue: 254,0 RA 1732904 + 136 [bpftrace]\n";
-        assert_eq!(what(perf), Some("perf script text"));
-        let ftrace = b"  fio-123   [001] ..... 12.345678: block_rq_issue: 8,0 R 4096 () 0 + 8 [fio]\n";
-        assert_eq!(what(ftrace), Some("ftrace text"));
+        assert_eq!(what(b"# tracer: nop\n#\n"), Some("ftrace text without events of the block layer"));
+        assert_eq!(what(b"version = 6\ncpus=2\n"), Some("a trace-cmd report without events of the block layer"));
+        let nvme = b" kworker/0:1-3438  [003] ....  6693.070865: nvme_setup_cmd: nvme0: qid=0, cmdid=11\n";
+        assert_eq!(what(nvme), Some("a kernel trace without events of the block layer"));
+        assert_eq!(what(b"It uses the tracepoint block_rq_issue: see below.\n"), None);
+        let bare = b"block_rq_issue: 8,0 RA 16384 () 6500840 + 32 be,0,6 [fio]\n";
+        assert_eq!(what(bare), Some("block tracepoints without their thread and time"));
     }
 
     #[test]

@@ -35,7 +35,7 @@ use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::formats::Phases;
 use crate::loss::{LossKind, LossLog, LossSpan};
 use crate::names::NameTable;
-use crate::record::{DeviceId, IoRecord};
+use crate::record::{DeviceId, IoRecord, Op};
 use flushing::FlushBio;
 use queueing::Remap;
 use table::{Class, Entry, Key, NEVER, Table};
@@ -294,6 +294,9 @@ impl Pairer {
     /// The row of an entry that ends at `t_complete` ([`NEVER`]: it does not).
     fn row(&self, entry: &Entry, t_complete: i64) -> IoRecord {
         let time = |t: i64| (t != NEVER).then_some(t);
+        // A command passed through to the device moves no sectors: it must not look like a read of
+        // sector 0.
+        let (op, bytes) = if entry.key.is_passthrough() { (Op::Other, 0) } else { (entry.op, entry.total) };
         IoRecord {
             device: self.devices[entry.key.device() as usize].id,
             t_queue: time(entry.t_queue),
@@ -301,8 +304,8 @@ impl Pairer {
             t_issue: time(entry.t_issue),
             t_complete: time(t_complete),
             sector: entry.start,
-            bytes: entry.total,
-            op: entry.op,
+            bytes,
+            op,
             flags: entry.flags,
             queue_depth: (entry.t_issue != NEVER).then_some(entry.depth),
             merges: entry.merges,

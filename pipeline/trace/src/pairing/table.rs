@@ -71,6 +71,11 @@ impl Key {
     pub(super) const fn device(self) -> u32 {
         self.tag >> 3
     }
+
+    /// Whether it is a command passed through to the device.
+    pub(super) const fn is_passthrough(self) -> bool {
+        self.tag & 7 == Class::Passthrough as u32
+    }
 }
 
 /// How far a request has come.

@@ -8,6 +8,7 @@
 //! | `archive` | directories, links, special files, ids |
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
+//! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
 //! | `public_samples` | real captures that are not part of the project, where present |
 
 #![allow(clippy::print_stderr)]
@@ -19,6 +20,7 @@ mod golden;
 mod properties;
 mod public_samples;
 mod script;
+mod tracepoints;
 
 use std::path::{Path, PathBuf};
 

@@ -128,6 +128,9 @@ proptest! {
             "biosnoop_bt/disk_numbers.txt",
             "biosnoop_bt/disk_names.txt",
             "iosnoop/start_and_end.txt",
+            "blkparse/default_layout.txt", "bpftrace/mixed.txt", "ftrace/trace_pipe.txt", "ftrace/latency_format.txt",
+            "ftrace/header_tgid_and_remap.txt", "trace_cmd/report.txt", "perf_script/default_columns.txt",
+            "perf_script/tid_ns_period_and_stacks.txt",
         ]),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24),
     ) {
@@ -172,6 +175,43 @@ proptest! {
         for word in text.split_whitespace() {
             parse_rwbs(word.as_bytes());
         }
+    }
+
+    #[test]
+    fn tracepoint_lines_of_any_order_are_all_accounted_for(
+        which in prop::sample::select(vec!["ftrace/trace_pipe.txt", "trace_cmd/report.txt", "perf_script/default_columns.txt"]),
+        lines in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..120), 1..40),
+    ) {
+        let text = String::from_utf8(valid_text(which)).expect("is text");
+        let all: Vec<&str> = text.lines().collect();
+        // Whole lines, and lines that end too soon.
+        let chosen: Vec<&str> = lines.iter().map(|(at, cut)| {
+            let line = all[at.index(all.len())];
+            if *cut < 40 { line.get(..*cut).unwrap_or(line) } else { line }
+        }).collect();
+        let events = chosen.iter().filter(|l| l.contains(": block_") || l.contains(" block:block_")).count() as u64;
+        let place = tempfile::tempdir().expect("temporary directory");
+        let path = place.path().join("trace.txt");
+        fs::write(&path, chosen.join("\n")).expect("written");
+        if let Ok(found) = discover(&path) {
+            let summary = found.captures[0].read(&mut |_| {}).expect("is read");
+            let counted = summary.events + ["other_event", "bad_field", "foreign_line"].map(|k| summary.ledger.count(k)).iter().sum::<u64>();
+            prop_assert!(counted >= events, "{counted} of {events} lines");
+        }
+    }
+
+    #[test]
+    fn random_tracepoint_lines_never_panic(
+        head in "[a-z<>. /:-]{0,12}[- ][0-9/]{0,6} {0,3}(\\([0-9 -]{0,8}\\) )?(\\[[0-9]{0,4}\\])? {0,2}[.dNh0-9]{0,7} {0,3}",
+        time in "[0-9]{0,21}(\\.[0-9]{0,10})?(us)?[ +!]?:?",
+        event in prop::sample::select(vec!["block_rq_issue", "block:block_rq_complete", "block_bio_queue", "block_split", "block_bio_remap", "x"]),
+        payload in "( |[0-9]{1,21}|[0-9]{1,3},[0-9]{1,9}|[RWFDNSM]{1,5}|[+/()<,-]|\\[[a-z0-9-]{0,6}\\]?){0,14}",
+    ) {
+        let text = format!("{head} {time} {event}: {payload}\nCPU:1 [LOST {} EVENTS]\n", payload.len());
+        for format in formats::ALL {
+            format.sniff(text.as_bytes());
+        }
+        read_bytes(text.as_bytes());
     }
 
     #[test]

@@ -84,19 +84,21 @@ fn a_real_truncated_file_is_reported_as_data_loss() {
 
 #[test]
 fn public_texts_are_read_without_a_panic_and_none_is_taken_for_another_format() {
-    for folder in [
-        "blkparse-text",
-        "bcc",
-        "bpftrace",
-        "ftrace",
-        "perf-trace",
-        "iostat-etc",
-        "strace",
-        "fio",
-        "datasets",
-        "trace-dat",
-        "sysstat",
-        "nvme",
+    const TRACEPOINTS: &[&str] = &["ftrace", "trace_cmd", "perf_script"];
+    // The perf tools print ftrace text, and one message quotes blkparse's.
+    for (folder, formats) in [
+        ("blkparse-text", &["blkparse"][..]),
+        ("bcc", &["ftrace", "biosnoop"]),
+        ("bpftrace", &["biosnoop_bt"]),
+        ("ftrace", &["ftrace", "trace_cmd", "blkparse"]),
+        ("perf-trace", &["ftrace", "trace_cmd", "perf_script", "iosnoop"]),
+        ("iostat-etc", &["blkparse"]),
+        ("strace", &[]),
+        ("fio", &[]),
+        ("datasets", &[]),
+        ("trace-dat", TRACEPOINTS),
+        ("sysstat", &[]),
+        ("nvme", &["ftrace"]),
     ] {
         let Some(root) = shared(&format!("samples/{folder}")) else { return };
         match discover(&root) {
@@ -104,14 +106,7 @@ fn public_texts_are_read_without_a_panic_and_none_is_taken_for_another_format() 
                 for capture in &found.captures {
                     let (rows, _) = dump::read(capture);
                     check_rows(&capture.id, &rows);
-                    let folders: &[&str] = match capture.format.as_str() {
-                        "blkparse" => &["blkparse-text", "iostat-etc", "ftrace"],
-                        "biosnoop" => &["bcc"],
-                        "biosnoop_bt" => &["bpftrace"],
-                        "iosnoop" => &["perf-trace"],
-                        _ => &[],
-                    };
-                    assert!(folders.contains(&folder), "{folder}: {} taken for {}", capture.id, capture.format);
+                    assert!(formats.contains(&capture.format.as_str()), "{folder}: {} as {}", capture.id, capture.format);
                 }
             }
             Err(error) => assert_ne!(folder, "blkparse-text", "{error}"),
@@ -145,5 +140,82 @@ fn every_real_table_of_completed_ios_is_read_line_by_line() {
         assert_eq!(summary.events, rows, "{id}");
         // What is recognised is read; what is read is not reported as unread.
         assert!(!found.ledger.entries().any(|e| e.kind == "recognised_format" && e.examples.iter().any(|x| x.path == id)), "{id}");
+    }
+}
+
+/// Format, block events, other events, lines with a bad field and events lost, by sample.
+const TRACES: &[(&str, &str, u64, u64, u64, u64)] = &[
+    ("ftrace/atomic_write_WFSU_ioprio_none.txt", "ftrace", 4, 0, 0, 0),
+    ("ftrace/blk_tracer_throtl_msg_cgroup.txt", "ftrace", 2, 0, 0, 0),
+    ("ftrace/blk_tracer_unknown_action.txt", "ftrace", 5, 0, 0, 0),
+    ("ftrace/ext4_nvme_blk_iouring_mixed.txt", "ftrace", 10, 56, 0, 0),
+    ("ftrace/flush_error_sector_max.txt", "ftrace", 5, 0, 0, 0),
+    ("ftrace/fua_dsync_rename.txt", "trace_cmd", 6, 0, 0, 0),
+    ("ftrace/io_uring_verify_fail.txt", "trace_cmd", 0, 0, 5, 0),
+    ("ftrace/local_trace_pipe_6.18_loop_LOST.txt", "ftrace", 7798, 3700, 0, 2),
+    ("ftrace/rq_error.txt", "ftrace", 2, 2, 0, 0),
+    ("ftrace/rq_error_vs_complete_log.txt", "ftrace", 2, 2, 0, 0),
+    ("ftrace/task_name_dashes_spaces.txt", "ftrace", 3, 0, 0, 0),
+    ("ftrace/tracecmd_report_scsi_ata_6.14.txt", "trace_cmd", 6, 14, 0, 0),
+    ("ftrace/write_zeroes_NS_vs_WZS_io_start_done.txt", "ftrace", 10, 8, 0, 0),
+    ("ftrace/xfs_io_read_4k_vs_64k_io_start.txt", "ftrace", 24, 16, 0, 0),
+    ("nvme/scsi_sync_cache_startstop_s2idle.txt", "ftrace", 0, 2, 4, 0),
+    ("trace-dat/trappy_trace.txt", "trace_cmd", 0, 804, 0, 0),
+    ("perf-trace/iosnoop_merge_mismatch.txt", "ftrace", 3, 0, 0, 0),
+    ("perf-trace/local_perf_script_6.18_loop.txt", "perf_script", 5791, 1830, 0, 0),
+    ("perf-trace/local_perf_script_ns_tid.txt", "perf_script", 302, 98, 0, 0),
+    ("perf-trace/local_perf_script_pid_tid_nocpu.txt", "perf_script", 150, 50, 0, 0),
+    ("perf-trace/local_perf_script_syscalls.txt", "perf_script", 0, 1056, 0, 0),
+    ("perf-trace/perf_script_bcc826_double_complete.txt", "perf_script", 11, 0, 0, 0),
+    ("perf-trace/perf_script_zero_device_stack.txt", "perf_script", 1, 0, 0, 0),
+    ("perf-trace/perftools_kprobe_example.txt", "ftrace", 0, 131, 0, 0),
+    ("perf-trace/perftools_tpoint_example.txt", "ftrace", 18, 0, 0, 0),
+];
+
+#[test]
+fn real_traces_are_read_whole_and_what_cannot_be_used_is_counted() {
+    for (name, format, events, others, bad, lost) in TRACES {
+        let Some(path) = shared(&format!("samples/{name}")) else { return };
+        let found = discover(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (rows, summary) = dump::read(&found.captures[0]);
+        check_rows(name, &rows);
+        let count = |kind| summary.ledger.count(kind);
+        let got = (found.captures[0].format.as_str(), summary.events, count("other_event"), count("bad_field"), count("lost_events"));
+        assert_eq!(got, (*format, *events, *others, *bad, *lost), "{name}");
+        // Every line with an event on it is accounted for, by a count that knows nothing of heads.
+        let text = String::from_utf8_lossy(&std::fs::read(&path).expect("sample is readable")).into_owned();
+        let is_event = |line: &&str| {
+            let name = line.split_once(": block_").or_else(|| line.split_once(" block:block_")).map(|(_, name)| name);
+            let payload = name.and_then(|n| n.split_once(": ")).filter(|(n, _)| !n.contains(' ')).map(|(_, p)| p.trim_start());
+            payload.is_some_and(|p| p.starts_with(|c: char| c == '[' || c.is_ascii_digit()))
+        };
+        let lines = text.lines().filter(is_event).count() as u64;
+        assert!(events + others + bad >= lines, "{name}: {lines} lines with block events");
+    }
+}
+
+#[test]
+fn real_traces_without_heads_or_block_events_are_named() {
+    for (name, what) in [
+        ("ftrace/bio_queue_bare_no_comm.txt", "without their thread and time"),
+        ("ftrace/ioprio_be06_bare.txt", "without their thread and time"),
+        ("ftrace/lost_events_function_trace.txt", "ftrace text without events of the block layer"),
+        ("nvme/nvme_admin_queue.txt", "a kernel trace without events of the block layer"),
+        ("trace-dat/trappy_trace_filesystem.txt", "a kernel trace without events of the block layer"),
+    ] {
+        let Some(path) = shared(&format!("samples/{name}")) else { return };
+        let error = discover(&path).expect_err(name).to_string();
+        assert!(error.contains(what), "{error}");
+    }
+}
+
+#[test]
+fn requests_of_a_real_trace_are_paired_but_for_those_whose_events_are_lost() {
+    for name in ["ftrace/local_trace_pipe_6.18_loop_LOST.txt", "perf-trace/local_perf_script_6.18_loop.txt"] {
+        let Some(path) = shared(&format!("samples/{name}")) else { return };
+        let (rows, _) = dump::read(&discover(&path).expect("is read").captures[0]);
+        let paired = rows.iter().filter(|r| r.t_queue.is_some() && r.t_issue.is_some() && r.t_complete.is_some()).count();
+        let requests = rows.iter().filter(|r| !matches!(r.op, iotriage_trace::record::Op::Flush)).count();
+        assert!(paired as f64 >= 0.95 * requests as f64, "{name}: {paired} of {requests} paired");
     }
 }

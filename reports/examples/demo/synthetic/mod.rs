@@ -1,11 +1,13 @@
 //! A made-up archive that looks like a real one: thirteen devices, all eight classes, a stall,
 //! sparse and edge windows, an unrecognised pattern. Deterministic.
 
+mod large;
 mod summaries;
 mod windows;
 
 use iotriage_reports::view::*;
 
+pub(crate) use large::day_of_fifty_devices;
 use summaries::{classes, clusters, dendrogram, devices, ledger, map, verdicts};
 use windows::device_windows;
 
@@ -13,7 +15,7 @@ use windows::device_windows;
 const START: i64 = 1_794_470_400 * 1_000_000_000;
 const SECOND: i64 = 1_000_000_000;
 
-pub const FEATURE_NAMES: [&str; FEATURES] = [
+pub(crate) const FEATURE_NAMES: [&str; FEATURES] = [
     "latency_level",
     "latency_kurtosis",
     "latency_tail",
@@ -29,10 +31,10 @@ pub const FEATURE_NAMES: [&str; FEATURES] = [
 ];
 
 /// SplitMix64: enough randomness for a picture, the same on every machine.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -41,7 +43,7 @@ impl Random {
     }
 
     /// About normal: the sum of four uniforms, centred, deviation about 1.
-    pub fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         (self.unit() + self.unit() + self.unit() + self.unit() - 2.0) * 1.73
     }
 }
@@ -158,7 +160,7 @@ const HOSTS: [(&str, &str, u8); 13] = [
 ];
 
 /// The whole view.
-pub fn fleet() -> ReportView {
+pub(crate) fn fleet() -> ReportView {
     let mut random = Random(7);
     let mut windows = Vec::new();
     for (device, &(_, _, class)) in HOSTS.iter().enumerate() {

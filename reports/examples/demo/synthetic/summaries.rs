@@ -5,7 +5,7 @@ use iotriage_reports::view::*;
 use super::windows::profile;
 use super::{BEHAVIOURS, Behaviour, HOSTS, Random, SECOND, START};
 
-pub fn classes(windows: &[Window]) -> Vec<ClassSummary> {
+pub(crate) fn classes(windows: &[Window]) -> Vec<ClassSummary> {
     let judged = windows.iter().filter(|w| w.class.is_some()).count() as f64;
     BEHAVIOURS
         .iter()
@@ -81,7 +81,7 @@ fn remedies(b: &Behaviour) -> Vec<Remedy> {
     ]
 }
 
-pub fn devices(windows: &[Window]) -> Vec<DeviceSummary> {
+pub(crate) fn devices(windows: &[Window]) -> Vec<DeviceSummary> {
     HOSTS
         .iter()
         .enumerate()
@@ -109,7 +109,7 @@ pub fn devices(windows: &[Window]) -> Vec<DeviceSummary> {
         .collect()
 }
 
-pub fn map(windows: &[Window], scope: MapScope) -> ThreeAxisMap {
+pub(crate) fn map(windows: &[Window], scope: MapScope) -> ThreeAxisMap {
     let iops = LogAxis { min_decade: 0, max_decade: 5, bins_per_decade: 16 };
     let latency_us = LogAxis { min_decade: 1, max_decade: 6, bins_per_decade: 12 };
     let own: Vec<&Window> = windows
@@ -149,7 +149,7 @@ pub fn map(windows: &[Window], scope: MapScope) -> ThreeAxisMap {
     ThreeAxisMap { scope, iops, latency_us, unit: "windows".into(), cells, regions }
 }
 
-pub fn clusters() -> Vec<ClusterSummary> {
+pub(crate) fn clusters() -> Vec<ClusterSummary> {
     BEHAVIOURS
         .iter()
         .enumerate()
@@ -173,12 +173,12 @@ pub fn clusters() -> Vec<ClusterSummary> {
         .collect()
 }
 
-pub fn dendrogram(random: &mut Random) -> Dendrogram {
+pub(crate) fn dendrogram(random: &mut Random) -> Dendrogram {
     let leaves: Vec<Leaf> = (0..80_u32).map(|i| Leaf { cluster: Some(i / 10), size: 10 }).collect();
     let mut merges: Vec<Merge> = Vec::new();
     let mut size = vec![10_u64; leaves.len()];
     let mut tops: Vec<usize> = Vec::new();
-    let mut join = |merges: &mut Vec<Merge>, size: &mut Vec<u64>, a: usize, b: usize, height: f64| {
+    let join = |merges: &mut Vec<Merge>, size: &mut Vec<u64>, a: usize, b: usize, height: f64| {
         size.push(size[a] + size[b]);
         merges.push(Merge { a, b, height, size: size[a] + size[b] });
         leaves.len() + merges.len() - 1
@@ -199,7 +199,7 @@ pub fn dendrogram(random: &mut Random) -> Dendrogram {
     Dendrogram { leaves, merges, cut_height: 0.3 }
 }
 
-pub fn verdicts() -> Vec<Verdict> {
+pub(crate) fn verdicts() -> Vec<Verdict> {
     let span = |from: i64, to: i64| Some(Span { clock: Clock::Unix, start_ns: START + from * SECOND, end_ns: START + to * SECOND });
     let verdict = |level, class, headline: &str, detail: &str, devices: Vec<usize>, span, confidence| Verdict {
         level,
@@ -250,7 +250,7 @@ pub fn verdicts() -> Vec<Verdict> {
     ]
 }
 
-pub fn ledger() -> Ledger {
+pub(crate) fn ledger() -> Ledger {
     let file = |path: &str, events, requests| LedgerFile {
         path: path.into(),
         format: "blktrace v7".into(),

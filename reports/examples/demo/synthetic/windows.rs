@@ -4,7 +4,7 @@ use iotriage_reports::view::*;
 
 use super::{BEHAVIOURS, Behaviour, Random, SECOND, START};
 
-pub fn device_windows(windows: &mut Vec<Window>, random: &mut Random, device: usize, class: u8) {
+pub(crate) fn device_windows(windows: &mut Vec<Window>, random: &mut Random, device: usize, class: u8) {
     let count = 80 + device * 4;
     let start = START + device as i64 * 5 * SECOND;
     for i in 0..count {
@@ -128,7 +128,7 @@ fn window(random: &mut Random, device: usize, span: Span, b: &Behaviour) -> Wind
 }
 
 /// A class' mean of a feature, in z units.
-pub fn profile(class: u8, feature: usize) -> f64 {
+pub(crate) fn profile(class: u8, feature: usize) -> f64 {
     let levels: [f64; 12] = match class {
         1 => [-0.9, 0.0, -0.4, 0.4, 0.3, -0.7, -0.4, -0.5, -0.3, 0.0, 0.1, -0.4],
         2 => [1.1, -0.4, -0.5, 1.2, 0.6, 2.1, -0.2, 1.9, -0.4, -0.2, 0.0, -0.5],

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use super::super::Material;
 use super::figures;
-use super::markup::{Page, badge, close_table, device_link, markup, open_table, share_bars};
+use super::markup::{Page, badge, close_table, device_link, markup, open_table, percent, share_bars};
 use crate::class_style::slot;
 use crate::escape::html;
 use crate::labels::classes_by_concern;
 use crate::pictures::PictureKind;
-use crate::quantity::{counted, figure, instant, latency, percent};
+use crate::quantity::{counted, figure, instant, latency};
 use crate::view::{ClassSummary, Remedy, ReportView};
 
 /// Worst windows listed in a card.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::super::Material;
 use super::figures;
-use super::markup::{Page, badge, close_table, markup, open_table};
+use super::markup::{Page, badge, close_table, markup, open_table, percent};
 use crate::escape::html;
 use crate::pictures::PictureKind;
-use crate::quantity::{count, percent};
+use crate::quantity::count;
 
 /// Writes the section.
 pub(super) fn section(page: &mut Page, material: Material<'_>, embedded: &BTreeSet<&str>) {

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::super::Material;
 use super::figures;
-use super::markup::{Page, class_chip, close_table, markup, open_table};
+use super::markup::{Page, class_chip, close_table, markup, open_table, percent};
 use crate::escape::html;
 use crate::labels::{class_name, device_name, worst_first};
 use crate::pictures::PictureKind;
-use crate::quantity::{count, counted, latency, percent, span};
+use crate::quantity::{count, counted, latency, span};
 use crate::view::{DeviceSummary, ReportView};
 
 /// Rows of the table.

@@ -34,8 +34,7 @@ pub(super) fn section(page: &mut Page, material: Material<'_>, embedded: &BTreeS
     key(page, view);
     let order = worst_first(view);
     for clock in [Clock::Unix, Clock::Monotonic, Clock::Relative] {
-        let devices: Vec<usize> =
-            order.iter().copied().filter(|&d| view.windows_of(d).first().is_some_and(|w| w.span.clock == clock)).collect();
+        let devices: Vec<usize> = order.iter().copied().filter(|&d| view.windows_of(d).iter().any(|w| w.span.clock == clock)).collect();
         ribbon(page, view, clock, &devices);
     }
     figures::figure(page, material, embedded, PictureKind::FleetMap, "Every window by its IOPS, median latency and queue depth.");
@@ -89,7 +88,7 @@ fn key(page: &mut Page, view: &ReportView) {
     if view.windows.iter().any(|w| w.class.is_none() && (w.sparse || w.edge)) {
         page.raw("<li class=\"chip\"><svg viewBox=\"0 0 26 14\" aria-hidden=\"true\"><rect class=\"track\" width=\"26\" height=\"14\"/><rect class=\"slim\" y=\"5.5\" width=\"26\" height=\"3\"/></svg>too few I/Os or edge of a capture</li>");
     }
-    page.raw("<li class=\"chip\"><svg viewBox=\"0 0 26 14\" aria-hidden=\"true\"><rect class=\"track\" width=\"26\" height=\"14\"/></svg>no I/O completed</li></ul>\n");
+    page.raw("<li class=\"chip\"><svg viewBox=\"0 0 26 14\" aria-hidden=\"true\"><rect class=\"track\" width=\"26\" height=\"14\"/></svg>no I/O completed, or not captured</li></ul>\n");
 }
 
 /// What a cell shows, and what wins where windows share one.
@@ -102,7 +101,7 @@ enum Shown {
 }
 
 fn ribbon(page: &mut Page, view: &ReportView, clock: Clock, devices: &[usize]) {
-    let spans = devices.iter().flat_map(|&d| view.windows_of(d).iter().map(|w| w.span));
+    let spans = devices.iter().flat_map(|&d| view.windows_of(d).iter().map(|w| w.span).filter(|s| s.clock == clock));
     let Some(axis) = TimeAxis::new(clock, spans, LEFT, WIDTH - LEFT - 8.0, 0.25) else { return };
     let drawn = devices.get(..ROWS).unwrap_or(devices);
     let height = ROW * drawn.len() as f64 + 44.0;
@@ -129,7 +128,7 @@ fn ribbon(page: &mut Page, view: &ReportView, clock: Clock, devices: &[usize]) {
         for (from, to) in axis.stretches() {
             markup!(page, "<rect class=\"track\" x=\"{from:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{}\"/>", to - from, ROW - 4.0);
         }
-        for (from, to, shown) in runs(view.windows_of(device), &axis) {
+        for (from, to, shown) in runs(view.windows_of(device).iter().filter(|w| w.span.clock == clock), &axis) {
             run(page, view, top, (from, to), shown, rects <= 4000);
         }
     }
@@ -197,7 +196,7 @@ fn run(page: &mut Page, view: &ReportView, top: f64, (from, to): (f64, f64), sho
 }
 
 /// Neighbouring cells that show the same, as (from x, to x, what).
-fn runs(windows: &[Window], axis: &TimeAxis) -> Vec<(f64, f64, Shown)> {
+fn runs<'a>(windows: impl Iterator<Item = &'a Window>, axis: &TimeAxis) -> Vec<(f64, f64, Shown)> {
     let mut runs: Vec<(f64, f64, Shown)> = Vec::new();
     for (cell, shown) in cells(windows, axis) {
         let (from, to) = (cell as f64 * CELL, (cell + 1) as f64 * CELL);
@@ -210,7 +209,7 @@ fn runs(windows: &[Window], axis: &TimeAxis) -> Vec<(f64, f64, Shown)> {
 }
 
 /// The cells of a device in order, each with what it shows.
-fn cells(windows: &[Window], axis: &TimeAxis) -> Vec<(i64, Shown)> {
+fn cells<'a>(windows: impl Iterator<Item = &'a Window>, axis: &TimeAxis) -> Vec<(i64, Shown)> {
     // Per cell: how many windows of each class, in the order of `ALL`; then not judged, stalled.
     let mut counts: std::collections::BTreeMap<i64, [u32; 11]> = std::collections::BTreeMap::new();
     for window in windows {

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use crate::class_style::{class_style, slot};
 use crate::escape::html;
 use crate::labels::{class_name, device_name};
-use crate::quantity::percent;
+use crate::quantity;
 use crate::view::{ReportView, Share};
 
 /// Markup written so far.
@@ -38,6 +38,11 @@ macro_rules! markup {
     ($page:expr, $($format:tt)*) => { $page.format(format_args!($($format)*)) };
 }
 pub(super) use markup;
+
+/// A percentage that does not break before its sign.
+pub(super) fn percent(value: f64) -> String {
+    quantity::percent(value).replace(' ', "&nbsp;")
+}
 
 /// A class with its badge: `[3] fail-slow device`.
 pub(super) fn class_chip(view: &ReportView, class: Option<u8>) -> String {

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use super::super::Material;
-use super::markup::{Page, class_chip, close_table, device_link, markup, open_table};
+use super::markup::{Page, class_chip, close_table, device_link, markup, open_table, percent};
 use crate::class_style::{ALL, class_style, slot};
 use crate::escape::html;
 use crate::labels::class_name;
-use crate::quantity::{count, figure, instant, latency, percent};
+use crate::quantity::{count, figure, instant, latency};
 use crate::view::{ReportView, Window};
 
 /// Writes the section.
@@ -39,16 +39,14 @@ pub(super) fn section(page: &mut Page, material: Material<'_>) {
         ("Start", false),
         ("Device", false),
         ("Class", false),
-        ("Root cause", false),
+        ("Root cause and evidence", false),
         ("Confidence", true),
         ("IOPS", true),
         ("p50", true),
         ("p99", true),
         ("Depth", true),
-        ("I/Os", true),
         ("Cluster", true),
         ("Trust", false),
-        ("Evidence", false),
     ];
     open_table(page, "Windows", "windows-table", "", &columns);
     for window in rows.iter().filter_map(|&w| view.windows.get(w)) {
@@ -103,30 +101,37 @@ fn row(page: &mut Page, view: &ReportView, w: &Window) {
     }
     markup!(
         page,
-        "<tr data-c=\"{}\"><td class=\"time\" data-v=\"{}\">{}</td><td>{}</td><td>{class}</td><td>{}</td>",
+        "<tr data-c=\"{}\"><td class=\"time\" data-v=\"{}\">{}</td><td>{}</td><td>{class}</td><td class=\"why\">",
         slot(w.class) + 1,
         w.span.start_ns,
         instant(w.span.clock, w.span.start_ns),
-        device_link(view, w.device),
-        html(&w.root_cause)
+        device_link(view, w.device)
     );
+    why(page, w);
+    page.raw("</td>");
     let numbers = [
         (value(w.confidence), w.confidence.map_or_else(|| "–".to_owned(), |c| percent(c * 100.0))),
         (value(Some(w.iops)), figure(Some(w.iops))),
         (value(w.latency_p50_us), latency(w.latency_p50_us)),
         (value(w.latency_p99_us), latency(w.latency_p99_us)),
         (value(w.mean_depth), figure(w.mean_depth)),
-        (w.n.to_string(), count(w.n)),
         (w.cluster.map(|c| c.to_string()).unwrap_or_default(), w.cluster.map_or_else(|| "–".to_owned(), |c| c.to_string())),
     ];
     for (sort, shown) in numbers {
         markup!(page, "<td class=\"num\" data-v=\"{sort}\">{shown}</td>");
     }
-    markup!(page, "<td>{}</td><td>", w.trust.letter());
-    let lines: Vec<String> = w.evidence.iter().map(|line| html(line).into_owned()).collect();
-    page.raw(&lines.join("<br>"));
-    if !w.missing.is_empty() {
-        markup!(page, "{}<span class=\"soft\">Missing: {}</span>", if lines.is_empty() { "" } else { "<br>" }, html(&w.missing));
+    markup!(page, "<td>{}</td></tr>\n", w.trust.letter());
+}
+
+/// Root cause, then the evidence and what is missing, a line each.
+fn why(page: &mut Page, w: &Window) {
+    let mut lines: Vec<String> = Vec::new();
+    if !w.root_cause.is_empty() {
+        lines.push(html(&w.root_cause).into_owned());
     }
-    page.raw("</td></tr>\n");
+    lines.extend(w.evidence.iter().map(|line| format!("<span class=\"soft\">{}</span>", html(line))));
+    if !w.missing.is_empty() {
+        lines.push(format!("<span class=\"soft\">Missing: {}</span>", html(&w.missing)));
+    }
+    page.raw(&lines.join("<br>"));
 }

@@ -16,7 +16,7 @@
 //! pid and action. A comm may hold spaces and brackets: it goes to the line's last `]`.
 
 use crate::event::{Action, BlockEvent};
-use crate::formats::lines::{LineParser, Parsed, decimal, decimal32, word};
+use crate::formats::lines::{LineParser, Parsed, decimal, decimal32, device_id, word};
 use crate::formats::rwbs::parse_rwbs;
 use crate::names::NameId;
 use crate::record::{Clock, DeviceId};
@@ -63,13 +63,6 @@ impl LineParser for BlkparseLine {
             }
         }
     }
-}
-
-/// `8,16`
-fn device_id(text: &[u8]) -> Option<DeviceId> {
-    let comma = text.iter().position(|b| *b == b',')?;
-    let (major, minor) = text.split_at_checked(comma)?;
-    DeviceId::from_numbers(decimal32(major)?, decimal32(minor.strip_prefix(b",")?)?)
 }
 
 /// `0.000803590`, ns.
@@ -120,6 +113,13 @@ fn parse_event(device: DeviceId, rest: &[u8]) -> Parsed<'_> {
     let Some(time) = time_ns(time) else { return bad("time", "seconds with nine decimals", time) };
     let (pid, rest) = word(rest);
     let Some(pid_number) = decimal32(pid) else { return bad("pid", "unsigned integer", pid) };
+    parse_body(device, (time, cpu_number, pid_number), rest)
+}
+
+/// Reads action, RWBS and what follows; `(time, cpu, pid)` in ns and as numbers.
+///
+/// ftrace's tracer `blk` prints these as blkparse does, behind a head of its own.
+pub(in crate::formats) fn parse_body(device: DeviceId, (time, cpu, pid): (i64, u32, u32), rest: &[u8]) -> Parsed<'_> {
     let (mut letters, mut rest) = word(rest);
     if device_id(letters).is_some() {
         (letters, rest) = word(rest); // the cgroup's inode and generation
@@ -136,8 +136,8 @@ fn parse_event(device: DeviceId, rest: &[u8]) -> Parsed<'_> {
         bytes: 0,
         split_at: 0,
         device,
-        cpu: cpu_number,
-        pid: pid_number,
+        cpu,
+        pid,
         error: 0,
         name: NameId::NONE,
         action,

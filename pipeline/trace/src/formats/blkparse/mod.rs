@@ -18,6 +18,8 @@ use crate::error::TraceError;
 use crate::finding::ImportLedger;
 use line::BlkparseLine;
 
+pub(super) use line::parse_body;
+
 /// The format of blkparse's default text.
 #[derive(Debug)]
 pub struct Blkparse;

@@ -86,7 +86,7 @@ impl LineParser for Line {
             b"Lost" => {
                 let (count, rest) = word(rest);
                 return match (decimal(count), word(rest).0) {
-                    (Some(count), b"events") => Parsed::Lost(count),
+                    (Some(count), b"events") => Parsed::Lost { count, cpu: None },
                     _ => Parsed::Foreign,
                 };
             }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn lost_events_and_the_preamble_are_told_from_foreign_lines() {
         assert_eq!(Line.parse(b"Attaching 4 probes..."), Parsed::Other);
-        assert_eq!(Line.parse(b"Lost 42 events"), Parsed::Lost(42));
+        assert_eq!(Line.parse(b"Lost 42 events"), Parsed::Lost { count: 42, cpu: None });
         assert_eq!(Line.parse(b"Lost in thought"), Parsed::Foreign);
         assert_eq!(Line.parse(b"hello"), Parsed::Foreign);
     }

@@ -12,14 +12,14 @@
 
 use super::completed::field::{MS, comm, fixed_point, last_word, lost_events, operation, seconds};
 use super::completed::{Row, TableParser, open_table, sniff_table};
-use super::lines::{decimal, decimal32, word};
+use super::lines::{decimal, decimal32, device_id, word};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
 use crate::error::TraceError;
 use crate::event::CompletedIo;
 use crate::finding::ImportLedger;
 use crate::names::NameId;
-use crate::record::{Clock, DeviceId};
+use crate::record::Clock;
 
 /// The format of iosnoop's table.
 #[derive(Debug)]
@@ -149,13 +149,6 @@ fn parse_row(times: Times, line: &[u8]) -> Result<Row<'_>, Field<'_>> {
         flags,
     };
     Ok(Row::Io(io, comm(rest)))
-}
-
-/// `202,16`
-fn device_id(text: &[u8]) -> Option<DeviceId> {
-    let comma = text.iter().position(|b| *b == b',')?;
-    let (major, minor) = text.split_at_checked(comma)?;
-    DeviceId::from_numbers(decimal32(major)?, decimal32(minor.strip_prefix(b",")?)?)
 }
 
 #[cfg(test)]
