@@ -42,7 +42,7 @@ pub enum TraceError {
     },
     /// Nothing below the path is a log this crate reads.
     #[error(
-        "{}: nothing recognised; expected blktrace files (NAME.blktrace.CPU), blkparse text, a bpftrace event log, or block events as text of ftrace, trace-cmd or perf script, plain or .gz or .zst{}{hint}",
+        "{}: nothing recognised; expected blktrace files (NAME.blktrace.CPU), blkparse text, a bpftrace event log, block events as text of ftrace, trace-cmd or perf script, or a biosnoop or iosnoop table, plain or .gz or .zst{}{hint}",
         path.display(), if hint.is_empty() { "" } else { "; " }
     )]
     NothingRecognised {

@@ -133,11 +133,42 @@ pub struct BlockEvent {
     pub passthrough: bool,
 }
 
+/// A request that has completed, as logs write it that give a line to each: nothing is left to pair.
+///
+/// Its phases are worked out from the line, so they may lie before the log's first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompletedIo {
+    /// Queued, ns on the capture's clock. `None` where the log does not say.
+    pub t_queue: Option<i64>,
+    /// Issued to the driver, ns; at `t_complete` at the latest.
+    pub t_issue: i64,
+    /// Completed, ns.
+    pub t_complete: i64,
+    /// First sector, 512 B units; 0 where the log does not say.
+    pub sector: u64,
+    /// Length in bytes; 0 where the log does not say.
+    pub bytes: u64,
+    /// The device as logged.
+    pub device: DeviceId,
+    /// Requests in flight on the device just after this one was issued, itself included.
+    pub queue_depth: u32,
+    /// The thread that the log names.
+    pub pid: u32,
+    /// That thread's name.
+    pub name: NameId,
+    /// What it does; [`Op::Other`] where the log does not say.
+    pub op: Op,
+    /// Its modifiers.
+    pub flags: Flags,
+}
+
 /// Events in time order, with what was learnt on the way to them.
 #[derive(Debug, Default)]
 pub struct EventBatch {
     /// The events.
     pub events: Vec<BlockEvent>,
+    /// Whole requests in order of completion. A log has either these or events.
+    pub completed: Vec<CompletedIo>,
     /// Thread names seen up to the last event.
     pub names: Vec<NameUpdate>,
     /// Losses found up to the last event.
@@ -151,6 +182,7 @@ impl EventBatch {
     /// Empties the batch and keeps its memory.
     pub fn clear(&mut self) {
         self.events.clear();
+        self.completed.clear();
         self.names.clear();
         self.losses.clear();
     }

@@ -18,6 +18,7 @@
 pub mod capture;
 pub mod container;
 pub mod counts;
+mod device;
 pub mod error;
 pub mod event;
 pub mod finding;

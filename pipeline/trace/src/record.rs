@@ -3,33 +3,11 @@
 //! What does not live here: how a format is tokenized (`formats/`), how events become
 //! requests (`pairing/`), and how rows are stored (crate `iotriage-store`).
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A block device by its kernel number, as it stands in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct DeviceId {
-    /// Major number, 12 bits.
-    pub major: u32,
-    /// Minor number, 20 bits.
-    pub minor: u32,
-}
-
-impl DeviceId {
-    /// Splits the kernel's internal `dev_t` (`major << 20 | minor`), the form blktrace records
-    /// and tracepoint arguments carry (`include/linux/kdev_t.h`).
-    pub const fn from_kernel(dev: u32) -> Self {
-        Self { major: dev >> 20, minor: dev & 0xf_ffff }
-    }
-}
-
-impl fmt::Display for DeviceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
-}
+pub use crate::device::DeviceId;
 
 /// What a request does to the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -349,7 +349,7 @@ pub(crate) fn decimal32(text: &[u8]) -> Option<u32> {
 pub(crate) fn device_id(text: &[u8]) -> Option<DeviceId> {
     let comma = text.iter().position(|b| *b == b',')?;
     let (major, minor) = text.split_at_checked(comma)?;
-    Some(DeviceId { major: decimal32(major)?, minor: decimal32(minor.strip_prefix(b",")?)? })
+    DeviceId::from_numbers(decimal32(major)?, decimal32(minor.strip_prefix(b",")?)?)
 }
 
 /// Splits the next word off a line: what stands up to the next space, and what follows.

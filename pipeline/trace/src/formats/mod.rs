@@ -1,13 +1,18 @@
 //! The formats: one folder each behind the one trait [`Format`], listed once in [`ALL`].
 //!
 //! A format tokenizes: it turns the bytes of its files into [`BlockEvent`](crate::event::BlockEvent)s
-//! in time order and reports what it could not read. It gives events no meaning; that is
+//! in time order, or, where a line is a whole request, into [`CompletedIo`](crate::event::CompletedIo)s
+//! in order of completion, and reports what it could not read. It gives events no meaning; that is
 //! [`pairing`](crate::pairing)'s. To add a format: a folder here, a line in [`ALL`].
 
+pub mod biosnoop;
+pub mod biosnoop_bt;
 pub mod blkparse;
 pub mod blktrace;
 pub mod bpftrace;
+mod completed;
 pub mod ftrace;
+pub mod iosnoop;
 mod line_tallies;
 pub mod lines;
 pub mod perf_script;
@@ -101,14 +106,23 @@ pub trait EventSource: Send {
     /// The clock of its events' times.
     fn clock(&self) -> Clock;
 
-    /// Appends the next events to `batch`, about [`EventBatch::EVENTS`] of them, in time order as
-    /// far as the log allows. `false` once there are no more.
+    /// Appends the next events (or completed I/Os) to `batch`, about [`EventBatch::EVENTS`] of them,
+    /// in time order as far as the log allows. `false` once there are no more.
     fn next_batch(&mut self, batch: &mut EventBatch, ledger: &mut ImportLedger) -> bool;
 }
 
 /// Every format, in the order in which they are asked.
-pub static ALL: [&dyn Format; 6] =
-    [&blktrace::Blktrace, &blkparse::Blkparse, &bpftrace::Bpftrace, &ftrace::Ftrace, &trace_cmd::TraceCmd, &perf_script::PerfScript];
+pub static ALL: [&dyn Format; 9] = [
+    &blktrace::Blktrace,
+    &blkparse::Blkparse,
+    &bpftrace::Bpftrace,
+    &biosnoop::Biosnoop,
+    &biosnoop_bt::BiosnoopBt,
+    &iosnoop::Iosnoop,
+    &ftrace::Ftrace,
+    &trace_cmd::TraceCmd,
+    &perf_script::PerfScript,
+];
 
 /// The format of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {

@@ -54,7 +54,7 @@ fn recognise_text(prefix: &[u8]) -> Option<Recognised> {
         return known("ftrace text without events of the block layer", RECORD_BLOCK_EVENTS);
     }
     if lines().any(|l| has(l, b"TIME") && has(l, b"COMM") && has(l, b"PID") && has(l, b"LAT")) {
-        return known("a biosnoop or iosnoop log", BLKTRACE_INSTEAD);
+        return known("a latency log of file operations (ext4slower and its like)", BLKTRACE_INSTEAD);
     }
     let number_after = |line: &[u8], start: &[u8]| line.strip_prefix(start).is_some_and(|n| decimal(n.trim_ascii()).is_some());
     if lines().take(4).any(|l| number_after(l, b"cpus=") || number_after(l, b"version = ")) {
@@ -90,7 +90,8 @@ mod tests {
     fn known_files_are_named() {
         assert_eq!(what(b"PERFILE2h\0\0\0"), Some("perf.data"));
         assert_eq!(what(b"\x17\x08\x44tracing6\0"), Some("trace.dat of trace-cmd"));
-        assert_eq!(what(b"TIME(s)     COMM           PID    DISK    T  SECTOR    BYTES   LAT(ms)\n"), Some("a biosnoop or iosnoop log"));
+        let slower = b"TIME     COMM           PID    T BYTES   OFF_KB   LAT(ms) FILENAME\n";
+        assert_eq!(what(slower), Some("a latency log of file operations (ext4slower and its like)"));
         assert_eq!(what(b"# tracer: nop\n#\n"), Some("ftrace text without events of the block layer"));
         assert_eq!(what(b"version = 6\ncpus=2\n"), Some("a trace-cmd report without events of the block layer"));
         let nvme = b" kworker/0:1-3438  [003] ....  6693.070865: nvme_setup_cmd: nvme0: qid=0, cmdid=11\n";

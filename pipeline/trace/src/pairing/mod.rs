@@ -8,6 +8,7 @@
 //! | `completing` | C: requests and bios that end |
 //! | `flushing` | the flush machinery, whose events have no sectors |
 //! | `ending` | what never completes: lost, or cut by the capture's end |
+//! | `whole` | requests that the log itself gives whole: they become rows as they are |
 //!
 //! How a request collects its bios: Q leaves an entry at the bio's first sector. M and F change
 //! nothing but a mark, for when D comes with the request's full extent, the entries in it are
@@ -23,6 +24,7 @@ mod ending;
 mod flushing;
 mod queueing;
 mod table;
+mod whole;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -174,7 +176,10 @@ impl Pairer {
         for event in &batch.events {
             self.push_event(event, rows);
         }
-        self.events += batch.events.len() as u64;
+        for io in &batch.completed {
+            self.push_whole(io, rows);
+        }
+        self.events += (batch.events.len() + batch.completed.len()) as u64;
         self.rows += (rows.len() - before) as u64;
     }
 

@@ -120,6 +120,14 @@ proptest! {
     #[test]
     fn damaged_lines_never_panic(
         which in prop::sample::select(vec![
+            "blkparse/default_layout.txt",
+            "bpftrace/mixed.txt",
+            "biosnoop/queue_times.txt",
+            "biosnoop/pattern_and_fused_columns.txt",
+            "biosnoop/libbpf_over_midnight.txt",
+            "biosnoop_bt/disk_numbers.txt",
+            "biosnoop_bt/disk_names.txt",
+            "iosnoop/start_and_end.txt",
             "blkparse/default_layout.txt", "bpftrace/mixed.txt", "ftrace/trace_pipe.txt", "ftrace/latency_format.txt",
             "ftrace/header_tgid_and_remap.txt", "trace_cmd/report.txt", "perf_script/default_columns.txt",
             "perf_script/tid_ns_period_and_stacks.txt",
@@ -132,6 +140,30 @@ proptest! {
             bytes[at] = value;
         }
         read_bytes(&bytes);
+    }
+
+    #[test]
+    fn random_rows_of_a_table_are_rows_or_findings(
+        header in prop::sample::select(vec![
+            "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)",
+            "TIME(s) COMM PID DISK T SECTOR BYTES P QUE(ms) LAT(ms)",
+            "TIME(ms) DISK ID COMM PID LAT(ms)",
+            "TIME(ms) DISK COMM PID LAT(ms)",
+            "STARTs ENDs COMM PID TYPE DEV BLOCK BYTES LATms",
+        ]),
+        lines in prop::collection::vec("[0-9]{1,20}(\\.[0-9]{6})?( [a-zA-Z?:/0-9]{1,9}| [0-9]{1,20}| -?[0-9]{1,20}\\.[0-9]{2}){3,12}", 1..20),
+    ) {
+        let place = tempfile::tempdir().expect("temporary directory");
+        let path = place.path().join("table.txt");
+        fs::write(&path, format!("{header}\n{}\n", lines.join("\n"))).expect("written");
+        let found = discover(&path).expect("its header is known");
+        let (rows, summary) = dump::read(&found.captures[0]);
+        let findings = summary.ledger.count("bad_field") + summary.ledger.count("foreign_line");
+        prop_assert_eq!(rows.len() as u64 + findings, lines.len() as u64);
+        prop_assert_eq!(summary.events, rows.len() as u64);
+        for row in &rows {
+            prop_assert!(row.t_issue <= row.t_complete && row.t_queue.is_none_or(|q| Some(q) <= row.t_issue), "{row:?}");
+        }
     }
 
     #[test]

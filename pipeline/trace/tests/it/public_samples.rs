@@ -88,10 +88,10 @@ fn public_texts_are_read_without_a_panic_and_none_is_taken_for_another_format() 
     // The perf tools print ftrace text, and one message quotes blkparse's.
     for (folder, formats) in [
         ("blkparse-text", &["blkparse"][..]),
-        ("bcc", &["ftrace"]),
-        ("bpftrace", &[]),
+        ("bcc", &["ftrace", "biosnoop"]),
+        ("bpftrace", &["biosnoop_bt"]),
         ("ftrace", &["ftrace", "trace_cmd", "blkparse"]),
-        ("perf-trace", TRACEPOINTS),
+        ("perf-trace", &["ftrace", "trace_cmd", "perf_script", "iosnoop"]),
         ("iostat-etc", &["blkparse"]),
         ("strace", &[]),
         ("fio", &[]),
@@ -111,6 +111,35 @@ fn public_texts_are_read_without_a_panic_and_none_is_taken_for_another_format() 
             }
             Err(error) => assert_ne!(folder, "blkparse-text", "{error}"),
         }
+    }
+}
+
+#[test]
+fn every_real_table_of_completed_ios_is_read_line_by_line() {
+    // Rows, lines of an I/O that cannot be used, and other lines that are no I/O.
+    for (folder, id, format, rows, unusable) in [
+        ("bcc", "biosnoop_2017_no_header.txt", "biosnoop", 5, 0),
+        ("bcc", "biosnoop_P_pattern.txt", "biosnoop", 7, 0),
+        ("bcc", "biosnoop_example.txt", "biosnoop", 21, 0),
+        ("bcc", "biosnoop_example_eb32c158.txt", "biosnoop", 21, 0),
+        ("bcc", "biosnoop_junk_6.1.txt", "biosnoop", 0, 2),
+        ("bcc", "biosnoop_oldest_layout_qmark.txt", "biosnoop", 5, 0),
+        ("bcc", "libbpf_biosnoop_timestamp.txt", "biosnoop", 4, 0),
+        ("bpftrace", "biosnoop_example.txt", "biosnoop_bt", 20, 0),
+        ("perf-trace", "iosnoop_flush_sector_max.txt", "iosnoop", 0, 4),
+        ("perf-trace", "perftools_iosnoop_example.txt", "iosnoop", 21, 74),
+    ] {
+        let Some(root) = shared(&format!("samples/{folder}")) else { return };
+        let found = discover(&root).expect("captures are found");
+        assert_eq!(found.captures.iter().filter(|c| c.id == id).count(), 1, "{id} is not found");
+        let capture = found.captures.iter().find(|c| c.id == id).expect("is found");
+        let (got, summary) = dump::read(capture);
+        assert_eq!(capture.format, format, "{id}");
+        let (bad, no_time) = (summary.ledger.count("bad_field"), summary.ledger.count("no_time"));
+        assert_eq!((got.len() as u64, bad + no_time), (rows, unusable), "{id}: {:?}", summary.ledger);
+        assert_eq!(summary.events, rows, "{id}");
+        // What is recognised is read; what is read is not reported as unread.
+        assert!(!found.ledger.entries().any(|e| e.kind == "recognised_format" && e.examples.iter().any(|x| x.path == id)), "{id}");
     }
 }
 
