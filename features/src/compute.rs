@@ -24,6 +24,9 @@ use crate::trust::{Completeness, grade, loss_overlaps};
 use crate::view::{SliceView, WindowView};
 use crate::window::{WindowRow, latency_histogram};
 
+/// The kind of loss that means that the log's clock cannot be followed.
+const CLOCK_STEP: &str = "clock_step";
+
 /// More stalled windows than these come from clock errors only: at 1 s they are a day of hang.
 const MOST_STALLED: usize = 100_000;
 
@@ -135,6 +138,12 @@ impl Windows<'_> {
             if arrived > start {
                 // Idle until then: skip, however long.
                 start = arrived;
+                continue;
+            }
+            let step = self.info.losses.iter().find(|l| l.kind == CLOCK_STEP && l.start_ns <= start && start < l.end_ns);
+            if let Some(step) = step {
+                // Time that nobody logged: what was outstanding then is not known.
+                start = window_start(step.end_ns, window_ns).max(start.saturating_add(window_ns));
                 continue;
             }
             // A sliver of a window at the capture's own ends says nothing of a stall.

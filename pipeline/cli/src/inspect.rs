@@ -1,6 +1,5 @@
 //! `iotriage inspect`: what a file or folder is, and what reading it finds. Writes nothing to disk.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -35,8 +34,7 @@ pub(crate) fn run(path: &Path, as_json: bool, voice: &Voice) -> Result<ExitCode>
         text.push_str(&findings("Passed over", &discovery.ledger));
     }
     if !voice.is_quiet() {
-        // A reader that has gone away (a closed pipe) is no failure.
-        let _ = std::io::stdout().lock().write_all(text.as_bytes());
+        crate::voice::print(&text)?;
     }
     Ok(if worst >= Severity::DataLoss { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

@@ -89,9 +89,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 }
 
 fn begin(output: &args::OutputArgs) -> Result<(Output, Voice)> {
-    let settings = Output::from_args(output)?;
+    let mut settings = Output::from_args(output)?;
     let root = settings.layout.root();
     std::fs::create_dir_all(root).with_context(|| format!("{}: cannot make the output folder", root.display()))?;
+    settings.lock = Some(iotriage_store::publish::OutputLock::take(&settings.layout)?);
     Ok((settings, Voice::new(&output.voice)))
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use iotriage_store::layout::Layout;
+use iotriage_store::publish::OutputLock;
 
 use crate::args::{ModelArgs, OutputArgs, PaletteArg, PictureArgs, WindowArgs};
 
@@ -15,11 +16,13 @@ use crate::args::{ModelArgs, OutputArgs, PaletteArg, PictureArgs, WindowArgs};
 const MOST_THREADS: usize = 256;
 
 /// Settings of every stage.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) layout: Layout,
     pub(crate) explain: bool,
     pub(crate) threads: usize,
+    /// Held as long as these settings live: one run at a time writes to an output folder.
+    pub(crate) lock: Option<OutputLock>,
 }
 
 impl Output {
@@ -33,7 +36,7 @@ impl Output {
             Some(n) => n,
             None => std::thread::available_parallelism().map_or(1, usize::from),
         };
-        Ok(Self { layout: Layout::new(&args.output), explain: args.explain, threads })
+        Ok(Self { layout: Layout::new(&args.output), explain: args.explain, threads, lock: None })
     }
 }
 
@@ -63,6 +66,9 @@ impl Windows {
     }
 }
 
+/// The largest seed that survives in a model's JSON.
+const MOST_SEED: u64 = i64::MAX as u64;
+
 /// Settings of the reduce and cluster stages.
 #[derive(Debug, Clone)]
 pub(crate) struct Modelling {
@@ -76,6 +82,7 @@ impl Modelling {
     pub(crate) fn from_args(args: &ModelArgs) -> Result<Self> {
         ensure!(args.clusters >= 1, "--clusters 0: at least one cluster is needed");
         ensure!(args.neighbors >= 2, "--neighbors {}: at least 2 are needed", args.neighbors);
+        ensure!(args.seed <= MOST_SEED, "--seed {}: at most {MOST_SEED}", args.seed);
         ensure!(args.variance > 0.0 && args.variance <= 1.0, "--variance {}: must lie above 0 and at most at 1", args.variance);
         Ok(Self { clusters: args.clusters, seed: args.seed, neighbors: args.neighbors, variance: args.variance })
     }

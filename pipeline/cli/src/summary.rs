@@ -1,7 +1,6 @@
 //! The closing words on the terminal, and whether the exit status has to speak of losses.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use anyhow::Result;
 use iotriage_store::labels;
@@ -35,8 +34,7 @@ pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result
             text.push_str(&classes(layout, &captures)?);
             text.push_str(&format!("Report: {}\n", layout.root().join("report/index.html").display()));
         }
-        // A reader that has gone away (a closed pipe) is no failure of the run.
-        let _ = std::io::stdout().lock().write_all(text.as_bytes());
+        crate::voice::print(&text)?;
     }
     Ok(lost)
 }

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
@@ -71,11 +72,11 @@ impl Voice {
     }
 
     /// Within a partition: so many of so many bytes were read.
-    pub(crate) fn read(&self, bytes: u64, of: u64) {
+    pub(crate) fn read(&self, bytes: impl Fn() -> u64, of: u64) {
         if self.mode == Mode::Bars
             && let Some(bar) = self.bar.lock().ok().as_deref().and_then(Option::as_ref)
         {
-            bar.set_message(format!("{} of {} MB read", bytes / 1_000_000, of / 1_000_000));
+            bar.set_message(format!("{} of {} MB read", bytes() / 1_000_000, of / 1_000_000));
         }
     }
 
@@ -115,9 +116,19 @@ fn write_line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Text from a log or a path, made safe for a terminal: control characters are shown escaped.
+/// Writes to standard output. A reader that has gone away (a closed pipe) is no failure; a full disk is.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e).context("cannot write to standard output"),
+        _ => Ok(()),
+    }
+}
+
+/// Text from a log or a path, made safe for a terminal: control characters and marks that turn the
+/// direction of writing are shown escaped.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    iotriage_reports::escape::terminal(text).into_owned()
 }
 
 #[cfg(test)]
@@ -126,6 +137,9 @@ mod tests {
 
     #[test]
     fn escape_sequences_of_a_log_do_not_reach_the_terminal() {
-        assert_eq!(printable("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
+        for hostile in ["a\u{1b}[31mb\n", "\u{202e}rtl", "\u{9b}1m"] {
+            assert!(!printable(hostile).contains(|c: char| c.is_control() || c == '\u{202e}'), "{}", printable(hostile));
+        }
+        assert_eq!(printable("plain"), "plain");
     }
 }

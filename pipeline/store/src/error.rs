@@ -15,6 +15,12 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Another run is writing there.
+    #[error("{path}: another run is writing to this folder; wait for it, or give another output folder", path = path.display())]
+    Busy {
+        /// The output folder.
+        path: PathBuf,
+    },
     /// A Parquet file could not be written or read.
     #[error("{path}: Parquet: {source}", path = path.display())]
     Parquet {

@@ -5,13 +5,41 @@
 //! new manifest comes last. A kill at any point leaves either a fresh partition or one that has no
 //! manifest and is made again.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::fingerprint::FileEntry;
 use crate::layout::path_segment;
 use crate::manifest::Manifest;
 use crate::{StoreError, layout::Layout};
+
+/// The right to write to an output folder. The system gives it back when the process ends, however
+/// it ends, so a killed run blocks nobody.
+#[derive(Debug)]
+pub struct OutputLock {
+    _file: File,
+}
+
+impl OutputLock {
+    /// Takes the lock and clears what a killed run left in the staging area.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] where another run holds it; [`StoreError::Io`].
+    pub fn take(layout: &Layout) -> Result<Self, StoreError> {
+        let path = layout.root().join(".lock");
+        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path: layout.root().to_path_buf() }),
+            Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", &path)(e)),
+        }
+        let staging = layout.root().join(".staging");
+        match fs::remove_dir_all(&staging) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io("remove", &staging)(e)),
+            _ => Ok(Self { _file: file }),
+        }
+    }
+}
 
 /// A set of output files of one partition, not yet visible.
 ///

@@ -17,7 +17,7 @@ pub enum LossKind {
     UnmatchedCompletion,
     /// Issued requests whose completion is missing.
     UnmatchedIssue,
-    /// The log's clock went back.
+    /// The log's clock went back, or forward over a silence that cannot be real.
     ClockStep,
 }
 

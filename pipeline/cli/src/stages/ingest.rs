@@ -31,14 +31,16 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
     refuse_nesting(&archive.root, output.layout.root())?;
     let discovery = discover(&archive.root)?;
     let name = archive_name(&archive.root);
-    let read_so_far = ByteCounter::default();
+    // One counter a capture: what a capture's report says must not depend on what is read beside it.
+    let counters: Vec<ByteCounter> = discovery.captures.iter().map(|_| ByteCounter::default()).collect();
     let in_all: u64 = discovery.captures.iter().flat_map(|c| &c.bytes_on_disk).sum();
-    let progress = &|| voice.read(read_so_far.get(), in_all);
+    let progress = &|| voice.read(|| counters.iter().map(ByteCounter::get).sum(), in_all);
     let mut partitions = vec![whole_archive(&discovery, &name)?];
     let captures: Vec<Partition<'_>> = discovery
         .captures
         .par_iter()
-        .map(|capture| {
+        .zip(&counters)
+        .map(|(capture, counter)| {
             let plan = Plan {
                 stage: STAGE,
                 partition: capture.id.clone(),
@@ -49,7 +51,7 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
             Ok(Partition {
                 plan,
                 make: Box::new({
-                    let counter = read_so_far.clone();
+                    let counter = counter.clone();
                     move |staging| read(capture, counter.clone(), progress, staging)
                 }),
             })

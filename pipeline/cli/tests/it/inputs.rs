@@ -195,9 +195,35 @@ fn wrong_settings_are_refused_with_what_is_expected() {
         (["run", "x", "-o", "y", "--window", "1us"], "at least 1ms"),
         (["run", "x", "-o", "y", "--threads", "0"], "at least one thread"),
         (["run", "x", "-o", "y", "--threads", "99999"], "at most 256"),
+        (["run", "x", "-o", "y", "--seed", "18446744073709551615"], "at most 9223372036854775807"),
     ] {
         let ran = iotriage(&args);
         assert_fails(&ran, &[word]);
         let _ = fs::remove_dir_all("y");
     }
+}
+
+#[test]
+fn a_clock_that_steps_ahead_is_data_loss_and_no_stall() {
+    let mut bytes = records();
+    // From the record after an issue (D, 7) on, so that something is in flight.
+    let (mut at, mut count, mut stepped) = (0, 0, false);
+    while at + 48 <= bytes.len() {
+        let time = u64::from_le_bytes(bytes[at + 8..at + 16].try_into().unwrap());
+        let action = u16::from_le_bytes([bytes[at + 28], bytes[at + 29]]);
+        count += 1;
+        if stepped {
+            let later = time + 300 * 86_400 * 1_000_000_000;
+            bytes[at + 8..at + 16].copy_from_slice(&later.to_le_bytes());
+        }
+        stepped |= count > 1500 && action & 0xff == 7;
+        at += 48 + usize::from(u16::from_le_bytes([bytes[at + 46], bytes[at + 47]]));
+    }
+    let dir = folder(&[("h/sda.blktrace.0", &bytes)]);
+    let (ran, out) = run(dir.path());
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("clock_step"), "{}", ran.out);
+    let csv = fs::read_to_string(out.path().join("out/report/windows.csv")).unwrap();
+    let verdicts = csv.matches("device stopped answering").count();
+    assert!(csv.lines().count() < 60 && verdicts == 0, "{} windows, {verdicts} of them stalls", csv.lines().count());
 }

@@ -55,7 +55,6 @@ fn what_a_kill_or_a_hand_left_broken_is_made_again_to_the_same_bytes() {
         fs::create_dir_all(broken.join(".staging/report-all/report")).unwrap();
         fs::write(broken.join(".staging/report-all/report/index.html"), "half").unwrap();
         run(archive.path(), &broken, &[]);
-        let _ = fs::remove_dir_all(broken.join(".staging"));
         assert_same_files(&whole, &broken);
     }
 }
@@ -107,4 +106,16 @@ fn a_stage_without_its_input_says_which_to_run_first() {
     let ran = iotriage(&["cluster", "-o", out.path().to_str().unwrap()]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("iotriage features -o OUT"), "{}", ran.err);
+}
+
+#[test]
+fn a_second_run_into_a_folder_in_use_is_refused() {
+    let (archive, out) = (archive(), tempfile::tempdir().unwrap());
+    let lock = fs::File::create(out.path().join(".lock")).unwrap();
+    lock.lock().unwrap();
+    let ran = iotriage(&["run", archive.path().to_str().unwrap(), "-o", out.path().to_str().unwrap()]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("another run is writing"), "{}", ran.err);
+    drop(lock);
+    run(archive.path(), out.path(), &[]);
 }

@@ -81,6 +81,19 @@ impl Pairer {
         }
     }
 
+    /// Notes a silence that cannot be real, if something was in flight.
+    pub(super) fn note_silence(&mut self, from: i64, to: i64) {
+        let in_flight: u64 = self.devices.iter().map(|d| u64::from(d.in_flight)).sum();
+        if in_flight == 0 {
+            return;
+        }
+        self.note("clock_step", Severity::DataLoss, 1, || {
+            let got = format!("silence from {from} to {to} ns with {in_flight} requests in flight");
+            ("time".into(), "an event of a request in flight within ten minutes".into(), got)
+        });
+        self.losses.add(LossKind::ClockStep, from, to, 1);
+    }
+
     /// Gives up what is lost, so that it weighs neither on memory nor on the queue depth.
     pub(super) fn sweep(&mut self, now: i64, rows: &mut Vec<IoRecord>) {
         self.next_sweep = now.saturating_add(SWEEP_NS);

@@ -115,6 +115,10 @@ pub struct DeviceSummary {
     pub phases: Phases,
 }
 
+/// With requests in flight, a log that is silent for longer than this was not kept, or its clock
+/// stepped: drivers give up on a request after 30 s, and what they do then is logged.
+const SILENCE_NS: i64 = 600_000_000_000;
+
 /// Pairs the events of one capture. Feed batches in time order, then [`Pairer::finish`].
 #[derive(Debug)]
 pub struct Pairer {
@@ -185,6 +189,11 @@ impl Pairer {
 
     fn push_event(&mut self, event: &BlockEvent, rows: &mut Vec<IoRecord>) {
         let Some(device) = self.device(event.device) else { return };
+        if let Some((_, last)) = self.span
+            && event.time.saturating_sub(last) > SILENCE_NS
+        {
+            self.note_silence(last, event.time);
+        }
         self.span = Some(match self.span {
             Some((first, last)) => (first.min(event.time), last.max(event.time)),
             None => (event.time, event.time),
