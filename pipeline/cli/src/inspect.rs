@@ -18,7 +18,16 @@ pub(crate) fn run(path: &Path, as_json: bool, voice: &Voice) -> Result<ExitCode>
     let mut documents = Vec::new();
     let mut text = String::new();
     for capture in &discovery.captures {
-        let summary = capture.read(&mut |_| {})?;
+        let summary = match capture.read(&mut |_| {}) {
+            Ok(summary) => summary,
+            Err(error) if discovery.captures.len() > 1 => {
+                worst = Severity::Error;
+                text.push_str(&format!("{}\n  cannot be read: {}\n\n", printable(&capture.id), printable(&error.to_string())));
+                documents.push(json!({"capture": capture.id, "error": error.to_string()}));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         worst = worst.max(summary.ledger.worst());
         if as_json {
             documents.push(document(capture, &summary));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::ios::{IosSource, IosWriter};
 use iotriage_store::layout::Layout;
@@ -11,7 +11,8 @@ use iotriage_store::manifest::Plan;
 use iotriage_store::publish::Staging;
 use iotriage_trace::capture::{Capture, CaptureSummary, Discovery, ReadOptions, discover};
 use iotriage_trace::container::ByteCounter;
-use iotriage_trace::finding::ImportLedger;
+use iotriage_trace::error::TraceError;
+use iotriage_trace::finding::{Finding, ImportLedger, Position, Severity};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -26,6 +27,8 @@ pub(crate) const STAGE: &str = "ingest";
 pub(crate) const ARCHIVE: &str = "archive:";
 /// Rises when the same logs would give other rows.
 const LOGIC_VERSION: u32 = 1;
+/// Kind of the finding about a capture of which nothing could be read.
+const UNREADABLE: &str = "unreadable_capture";
 
 pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<()> {
     refuse_nesting(&archive.root, output.layout.root())?;
@@ -46,7 +49,7 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
                 partition: capture.id.clone(),
                 logic_version: LOGIC_VERSION,
                 parameters: BTreeMap::from([("host".to_owned(), capture.host.clone()), ("format".to_owned(), capture.format.clone())]),
-                inputs: inputs(capture)?,
+                inputs: inputs(capture),
             };
             Ok(Partition {
                 plan,
@@ -59,7 +62,24 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
         .collect::<Result<_>>()?;
     partitions.extend(captures);
     run_stage(STAGE, partitions, output, voice)?;
-    Ok(())
+    refuse_nothing_read(&discovery, output.layout.root())
+}
+
+/// A capture that cannot be read is a finding beside others that can, and a failure if there is none.
+fn refuse_nothing_read(discovery: &Discovery, root: &Path) -> Result<()> {
+    let mut first = None;
+    for capture in &discovery.captures {
+        let report: CaptureReport = artifacts::read(&root.join(Layout::capture_file(&capture.id)))?;
+        let failed = report.ledger.entries().find(|e| e.kind == UNREADABLE).and_then(|e| e.examples.first().map(|f| f.got.clone()));
+        match failed {
+            None => return Ok(()),
+            Some(why) => first = first.or(Some(why)),
+        }
+    }
+    match first {
+        None => Ok(()),
+        Some(why) => bail!("no capture could be read; the first: {why}"),
+    }
 }
 
 /// Results inside the archive would be read as input by the next run.
@@ -82,13 +102,15 @@ fn archive_name(root: &Path) -> String {
 }
 
 /// The files of a capture under their names in the archive.
-fn inputs(capture: &Capture) -> Result<Vec<FileEntry>> {
+fn inputs(capture: &Capture) -> Vec<FileEntry> {
     let mut entries = Vec::with_capacity(capture.files.len());
     for (file, shown) in capture.files.iter().zip(&capture.shown) {
-        entries.push(FileEntry::of(file, shown.clone())?);
+        // What cannot be read now is read again as soon as it can: then its fingerprint differs.
+        let unreadable = || FileEntry { path: shown.clone(), size: 0, xxh3: "unreadable".to_owned() };
+        entries.push(FileEntry::of(file, shown.clone()).unwrap_or_else(|_| unreadable()));
     }
     entries.sort();
-    Ok(entries)
+    entries
 }
 
 fn whole_archive(discovery: &Discovery, name: &str) -> Result<Partition<'static>> {
@@ -117,7 +139,7 @@ fn whole_archive(discovery: &Discovery, name: &str) -> Result<Partition<'static>
 fn read(capture: &Capture, counter: ByteCounter, progress: &(dyn Fn() + Sync), staging: &mut Staging) -> Result<(Value, String)> {
     let options = ReadOptions { progress: counter, ..ReadOptions::default() };
     let mut writer: Option<IosWriter> = None;
-    let summary = capture.read_batches::<anyhow::Error>(&options, &mut |clock, rows| {
+    let read = capture.read_batches::<anyhow::Error>(&options, &mut |clock, rows| {
         progress();
         let writer = writer.get_or_insert_with(|| {
             IosWriter::new(IosSource { host: capture.host.clone(), capture: capture.id.clone(), clock, format: capture.format.clone() })
@@ -126,7 +148,16 @@ fn read(capture: &Capture, counter: ByteCounter, progress: &(dyn Fn() + Sync), s
             writer.push(staging, row)?;
         }
         Ok(())
-    })?;
+    });
+    let summary = match read {
+        Ok(summary) => summary,
+        Err(error) if error.is::<TraceError>() && writer.is_none() => {
+            let report = unreadable(capture, &error);
+            staging.write(&Layout::capture_file(&capture.id), &artifacts::to_bytes(&report)?)?;
+            return Ok((serde_json::to_value(&report.ledger).context("cannot serialise the ledger")?, format!("cannot be read: {error}")));
+        }
+        Err(error) => return Err(error),
+    };
     let files = writer.map(IosWriter::finish).transpose()?.unwrap_or_default();
     let mut by_device: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
     for file in files {
@@ -140,8 +171,37 @@ fn read(capture: &Capture, counter: ByteCounter, progress: &(dyn Fn() + Sync), s
     Ok((serde_json::to_value(&report.ledger).context("cannot serialise the ledger")?, note))
 }
 
+/// The report of a capture of which nothing could be read.
+fn unreadable(capture: &Capture, error: &anyhow::Error) -> CaptureReport {
+    let mut ledger = ImportLedger::new();
+    ledger.record(Finding {
+        path: capture.shown.first().cloned().unwrap_or_else(|| capture.id.clone()),
+        position: Position::File,
+        kind: UNREADABLE.to_owned(),
+        severity: Severity::Error,
+        field: String::new(),
+        expected: "a capture that can be read".to_owned(),
+        got: error.to_string(),
+    });
+    CaptureReport {
+        capture: capture.id.clone(),
+        host: capture.host.clone(),
+        format: capture.format.clone(),
+        clock: "relative".to_owned(),
+        span_ns: None,
+        files: capture.shown.clone(),
+        bytes_read: 0,
+        events: 0,
+        requests: 0,
+        phases: PhasesSeen { queue: true, insert: true, issue: true, complete: true },
+        missing_cpu_files: capture.missing_cpus.clone(),
+        losses: Vec::new(),
+        devices: Vec::new(),
+        ledger,
+    }
+}
+
 fn worst_words(ledger: &ImportLedger) -> String {
-    use iotriage_trace::finding::Severity;
     let lost = ledger.count_at_least(Severity::DataLoss);
     if lost > 0 { format!(", {} findings of data loss", thousands(lost)) } else { String::new() }
 }

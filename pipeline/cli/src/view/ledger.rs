@@ -53,7 +53,7 @@ fn findings(ledger: &ImportLedger) -> Vec<LedgerFinding> {
 /// What the logs do not allow to say: phases they lack, and what windows themselves report missing.
 fn cannot_say(results: &Results) -> Vec<Text> {
     let mut lines: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for c in &results.captures {
+    for c in results.captures.iter().filter(|c| c.events > 0) {
         let mut note = |line: &str| lines.entry(line.to_owned()).or_default().push(&c.capture);
         if !c.phases.queue {
             note("no queue times: nothing is said about waiting before the device, latency counts from the issue");

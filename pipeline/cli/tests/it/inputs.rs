@@ -227,3 +227,20 @@ fn a_clock_that_steps_ahead_is_data_loss_and_no_stall() {
     let verdicts = csv.matches("device stopped answering").count();
     assert!(csv.lines().count() < 60 && verdicts == 0, "{} windows, {verdicts} of them stalls", csv.lines().count());
 }
+
+#[test]
+fn a_capture_that_cannot_be_read_is_an_error_finding_beside_others_and_a_failure_alone() {
+    let v8 = fs::read(iotriage_fixtures::root().join("bad/blktrace/version_8/sda.blktrace.0")).unwrap();
+    let dir = folder(&[("new/sda.blktrace.0", &v8)]);
+    let (ran, _out) = run(dir.path());
+    assert_fails(&ran, &["no capture could be read", "version 8 is not supported"]);
+    fs::create_dir(dir.path().join("old")).unwrap();
+    fs::write(dir.path().join("old/sda.blktrace.0"), records()).unwrap();
+    let (ran, out) = run(dir.path());
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("Error: 1 x unreadable_capture") && ran.out.contains("new/sda.blktrace.0"), "{}", ran.out);
+    let report = fs::read_to_string(out.path().join("out/report/report.md")).unwrap();
+    assert!(report.contains("version 8 is not supported"), "the report says so too");
+    let ran = iotriage(&["inspect", dir.path().to_str().unwrap()]);
+    assert!(ran.code == 1 && ran.out.contains("cannot be read"), "{}{}", ran.out, ran.err);
+}
