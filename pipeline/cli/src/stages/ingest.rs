@@ -154,7 +154,7 @@ fn read(capture: &Capture, counter: ByteCounter, progress: &(dyn Fn() + Sync), s
         Err(error) if error.is::<TraceError>() && writer.is_none() => {
             let report = unreadable(capture, &error);
             staging.write(&Layout::capture_file(&capture.id), &artifacts::to_bytes(&report)?)?;
-            return Ok((serde_json::to_value(&report.ledger).context("cannot serialise the ledger")?, format!("cannot be read: {error}")));
+            return Ok((serde_json::to_value(&report.ledger).context("cannot serialise the ledger")?, "cannot be read".to_owned()));
         }
         Err(error) => return Err(error),
     };
@@ -173,6 +173,11 @@ fn read(capture: &Capture, counter: ByteCounter, progress: &(dyn Fn() + Sync), s
 
 /// The report of a capture of which nothing could be read.
 fn unreadable(capture: &Capture, error: &anyhow::Error) -> CaptureReport {
+    // Findings name files as the archive does: where the archive lies is nobody's business.
+    let mut got = error.to_string();
+    for (file, shown) in capture.files.iter().zip(&capture.shown) {
+        got = got.replace(&file.display().to_string(), shown);
+    }
     let mut ledger = ImportLedger::new();
     ledger.record(Finding {
         path: capture.shown.first().cloned().unwrap_or_else(|| capture.id.clone()),
@@ -181,7 +186,7 @@ fn unreadable(capture: &Capture, error: &anyhow::Error) -> CaptureReport {
         severity: Severity::Error,
         field: String::new(),
         expected: "a capture that can be read".to_owned(),
-        got: error.to_string(),
+        got,
     });
     CaptureReport {
         capture: capture.id.clone(),

@@ -241,6 +241,7 @@ fn a_capture_that_cannot_be_read_is_an_error_finding_beside_others_and_a_failure
     assert!(ran.out.contains("Error: 1 x unreadable_capture") && ran.out.contains("new/sda.blktrace.0"), "{}", ran.out);
     let report = fs::read_to_string(out.path().join("out/report/report.md")).unwrap();
     assert!(report.contains("version 8 is not supported"), "the report says so too");
+    assert!(!report.contains(dir.path().to_str().unwrap()), "where the archive lies is not in the results");
     let ran = iotriage(&["inspect", dir.path().to_str().unwrap()]);
     assert!(ran.code == 1 && ran.out.contains("cannot be read"), "{}{}", ran.out, ran.err);
 }
