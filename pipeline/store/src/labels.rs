@@ -10,13 +10,10 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, UInt8Array, UInt32Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Schema};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 
 use crate::StoreError;
+use crate::table::{self, column};
 
 /// The label of one window.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -82,15 +79,8 @@ pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
         lines(|r| &r.evidence)?,
         lines(|r| &r.missing)?,
     ];
-    let batch = RecordBatch::try_new(schema.clone(), columns).map_err(StoreError::arrow(path))?;
-    let properties =
-        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).set_created_by("iotriage".to_owned()).build();
-    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
-    let file = File::create(path).map_err(StoreError::io("create", path))?;
-    let mut writer = ArrowWriter::try_new_with_options(file, schema, options).map_err(StoreError::parquet(path))?;
-    writer.write(&batch).map_err(StoreError::parquet(path))?;
-    writer.close().map_err(StoreError::parquet(path))?;
-    Ok(())
+    let batch = RecordBatch::try_new(schema, columns).map_err(StoreError::arrow(path))?;
+    table::write(path, &batch)
 }
 
 /// Reads what [`write()`] wrote.
@@ -131,10 +121,6 @@ pub fn read(path: &Path) -> Result<Vec<LabelRecord>, StoreError> {
 
 fn strings(array: &ArrayRef) -> Vec<String> {
     array.as_any().downcast_ref::<StringArray>().map(|a| a.iter().flatten().map(str::to_owned).collect()).unwrap_or_default()
-}
-
-fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str, path: &Path) -> Result<&'a T, StoreError> {
-    crate::windows::column(batch, name, path)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod labels;
 pub mod layout;
 pub mod manifest;
 pub mod publish;
+mod table;
 pub mod windows;
 
 pub use error::StoreError;

@@ -13,13 +13,10 @@ use arrow::array::{
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Schema};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 
 use crate::StoreError;
+use crate::table::{self, column};
 
 /// One window of one device.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,18 +110,9 @@ impl WindowTable {
         for i in 0..self.columns.len() {
             columns.push(Arc::new(Float64Array::from_iter(rows.iter().map(|r| r.values.get(i).copied().flatten()))));
         }
-        let batch = RecordBatch::try_new(schema.clone(), columns).map_err(StoreError::arrow(path))?;
+        let batch = RecordBatch::try_new(schema, columns).map_err(StoreError::arrow(path))?;
 
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by("iotriage".to_owned())
-            .build();
-        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
-        let file = File::create(path).map_err(StoreError::io("create", path))?;
-        let mut writer = ArrowWriter::try_new_with_options(file, schema, options).map_err(StoreError::parquet(path))?;
-        writer.write(&batch).map_err(StoreError::parquet(path))?;
-        writer.close().map_err(StoreError::parquet(path))?;
-        Ok(())
+        table::write(path, &batch)
     }
 
     /// Reads a table that [`WindowTable::write`] wrote.
@@ -186,13 +174,6 @@ impl WindowTable {
         }
         Ok(())
     }
-}
-
-pub(crate) fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str, path: &Path) -> Result<&'a T, StoreError> {
-    batch
-        .column_by_name(name)
-        .and_then(|c| c.as_any().downcast_ref::<T>())
-        .ok_or_else(|| StoreError::Layout { path: path.to_path_buf(), what: format!("column {name} is missing or has another type") })
 }
 
 #[cfg(test)]
