@@ -14,6 +14,8 @@ fn record(t: i64, op: Op) -> IoRecord {
         t_queue: Some(t * 1000),
         t_insert: None,
         t_issue: Some((t + 20) * 1000),
+        t_driver_issue: None,
+        t_driver_complete: None,
         t_complete: Some((t + 100) * 1000),
         sector: 8,
         bytes: 4096,

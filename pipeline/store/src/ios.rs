@@ -4,7 +4,9 @@
 //! |---|---|---|
 //! | host, device, capture | string | who was asked; `device` is `major:minor`; `capture` names the log |
 //! | clock | string | `unix`, `monotonic` or `relative`: what the times count from |
-//! | t_queue, t_insert, t_issue, t_complete | i64, nullable | ns; null = not carried by the log, or cut off |
+//! | t_queue, t_insert, t_issue | i64, nullable | ns; null = not carried by the log, or cut off |
+//! | t_driver_issue, t_driver_complete | i64, nullable | the driver gave the command to the hardware, and got it back |
+//! | t_complete | i64, nullable | ns; null = not complete, or a log of the driver's events only |
 //! | sector | u64 | first sector, 512 B units |
 //! | bytes | u64 | length |
 //! | op | string | read, write, discard, flush, write_zeroes, other |
@@ -53,6 +55,8 @@ pub fn schema() -> SchemaRef {
         ("t_queue", DataType::Int64, true),
         ("t_insert", DataType::Int64, true),
         ("t_issue", DataType::Int64, true),
+        ("t_driver_issue", DataType::Int64, true),
+        ("t_driver_complete", DataType::Int64, true),
         ("t_complete", DataType::Int64, true),
         ("sector", DataType::UInt64, false),
         ("bytes", DataType::UInt64, false),
@@ -79,7 +83,7 @@ fn properties() -> WriterProperties {
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_created_by("iotriage".to_owned());
-    for name in ["t_queue", "t_insert", "t_issue", "t_complete"] {
+    for name in ["t_queue", "t_insert", "t_issue", "t_driver_issue", "t_driver_complete", "t_complete"] {
         builder =
             builder.set_column_dictionary_enabled(column(name), false).set_column_encoding(column(name), Encoding::DELTA_BINARY_PACKED);
     }
@@ -130,6 +134,12 @@ struct OpenFile {
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
+/// The time by which a row is filed: its end, or what is known of it.
+fn date_ns(r: &IoRecord) -> i64 {
+    let by_the_driver = || r.t_driver_complete.or(r.t_driver_issue);
+    r.t_complete.or_else(by_the_driver).or(r.t_issue).or(r.t_insert).or(r.t_queue).unwrap_or(0)
+}
+
 impl IosWriter {
     /// A writer without rows.
     pub fn new(source: IosSource) -> Self {
@@ -142,7 +152,7 @@ impl IosWriter {
     /// [`StoreError`] where the file cannot be written.
     pub fn push(&mut self, staging: &mut Staging, record: IoRecord) -> Result<(), StoreError> {
         let day = match self.source.clock {
-            Clock::Unix => record.t_complete.or(record.t_issue).or(record.t_insert).or(record.t_queue).unwrap_or(0).div_euclid(DAY_NS),
+            Clock::Unix => date_ns(&record).div_euclid(DAY_NS),
             Clock::Monotonic | Clock::Relative => 0,
         };
         let key = (record.device, day);
@@ -225,6 +235,8 @@ fn batch(rows: &[IoRecord], source: &IosSource, schema: &SchemaRef) -> Result<Re
         times(|r| r.t_queue),
         times(|r| r.t_insert),
         times(|r| r.t_issue),
+        times(|r| r.t_driver_issue),
+        times(|r| r.t_driver_complete),
         times(|r| r.t_complete),
         u64s(|r| r.sector),
         u64s(|r| r.bytes),
@@ -255,6 +267,8 @@ mod tests {
             t_queue: Some(t - 5),
             t_insert: None,
             t_issue: Some(t - 3),
+            t_driver_issue: Some(t - 2),
+            t_driver_complete: None,
             t_complete: Some(t),
             sector: 8,
             bytes: 4096,
@@ -302,5 +316,8 @@ mod tests {
         let op = batch.column_by_name("op").unwrap().as_any().downcast_ref::<StringArray>().unwrap();
         let insert = batch.column_by_name("t_insert").unwrap();
         assert_eq!((comm.value(0), op.value(0), insert.null_count()), ("a\"b", "write", batch.num_rows()));
+        let driver_issue = batch.column_by_name("t_driver_issue").unwrap().as_any().downcast_ref::<Int64Array>().unwrap();
+        let driver_complete = batch.column_by_name("t_driver_complete").unwrap();
+        assert_eq!((driver_issue.value(0), driver_issue.value(9), driver_complete.null_count()), (-2, 7, batch.num_rows()));
     }
 }

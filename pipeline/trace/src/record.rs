@@ -112,7 +112,13 @@ pub struct IoRecord {
     pub t_insert: Option<i64>,
     /// Last issued to the driver (D), ns.
     pub t_issue: Option<i64>,
-    /// Completed (C), ns. `None`: still outstanding when the capture ended.
+    /// The driver handed the command to the hardware, ns, the last time where it did so again
+    /// (`nvme_setup_cmd`, `scsi_dispatch_cmd_start`). Within microseconds of `t_issue`, on either side.
+    pub t_driver_issue: Option<i64>,
+    /// The driver got the command back from the hardware, ns (`nvme_complete_rq`, `scsi_dispatch_cmd_done`).
+    pub t_driver_complete: Option<i64>,
+    /// Completed (C), ns. `None`: still outstanding when the capture ended, or the log has the driver's
+    /// events only.
     pub t_complete: Option<i64>,
     /// First sector, in units of 512 B whatever the device's block size. 0 with `bytes == 0` for a bare
     /// flush and for passthrough, whose length is that of a command's answer and not of sectors.

@@ -26,7 +26,7 @@ pub(crate) const STAGE: &str = "ingest";
 /// The partition that holds what concerns the archive as a whole. No capture's id has a colon.
 pub(crate) const ARCHIVE: &str = "archive:";
 /// Rises when the same logs would give other rows.
-const LOGIC_VERSION: u32 = 1;
+const LOGIC_VERSION: u32 = 2;
 /// Kind of the finding about a capture of which nothing could be read.
 const UNREADABLE: &str = "unreadable_capture";
 

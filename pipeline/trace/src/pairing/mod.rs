@@ -311,6 +311,8 @@ impl Pairer {
             t_queue: time(entry.t_queue),
             t_insert: time(entry.t_insert),
             t_issue: time(entry.t_issue),
+            t_driver_issue: time(entry.t_driver_issue),
+            t_driver_complete: time(entry.t_driver_complete),
             t_complete: time(t_complete),
             sector: entry.start,
             bytes,

@@ -108,6 +108,8 @@ pub(super) struct Entry {
     pub(super) t_queue: i64,
     pub(super) t_insert: i64,
     pub(super) t_issue: i64,
+    pub(super) t_driver_issue: i64,
+    pub(super) t_driver_complete: i64,
     /// Held entries: when the data was complete.
     pub(super) t_data: i64,
     pub(super) depth: u32,
@@ -143,6 +145,8 @@ impl Entry {
             t_queue: NEVER,
             t_insert: NEVER,
             t_issue: NEVER,
+            t_driver_issue: NEVER,
+            t_driver_complete: NEVER,
             t_data: NEVER,
             depth: 0,
             merges: 0,

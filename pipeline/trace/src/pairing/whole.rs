@@ -40,6 +40,8 @@ impl Pairer {
             t_queue: io.t_queue,
             t_insert: None,
             t_issue: Some(io.t_issue),
+            t_driver_issue: None,
+            t_driver_complete: None,
             t_complete: Some(io.t_complete),
             sector: io.sector,
             bytes: io.bytes,
