@@ -23,11 +23,13 @@ fn time(t: Option<i64>) -> String {
 fn print_row(out: &mut dyn Write, r: &IoRecord) -> io::Result<()> {
     writeln!(
         out,
-        "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:02x}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
+        "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:02x}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
         r.device,
         time(r.t_queue),
         time(r.t_insert),
         time(r.t_issue),
+        time(r.t_driver_issue),
+        time(r.t_driver_complete),
         time(r.t_complete),
         r.sector,
         r.bytes,

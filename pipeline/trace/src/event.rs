@@ -48,13 +48,21 @@ pub enum Action {
     Abort,
     /// Driver-specific data.
     DriverData,
+    /// The driver handed a command to the hardware, see [`BlockEvent`].
+    DriverIssue,
+    /// The hardware gave a command back to the driver.
+    DriverComplete,
+    /// The hardware did not take a command: what [`Action::DriverIssue`] said is void.
+    DriverRefuse,
+    /// A command took so long that the driver will give it up.
+    DriverTimeout,
     /// An action this crate does not know.
     Unknown,
 }
 
 impl Action {
     /// Every action, in the order of their numbers here.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 22] = [
         Self::Queue,
         Self::BackMerge,
         Self::FrontMerge,
@@ -72,10 +80,20 @@ impl Action {
         Self::Remap,
         Self::Abort,
         Self::DriverData,
+        Self::DriverIssue,
+        Self::DriverComplete,
+        Self::DriverRefuse,
+        Self::DriverTimeout,
         Self::Unknown,
     ];
 
-    /// The letters that blkparse prints.
+    /// Whether it is an event of a driver below the block layer.
+    #[inline]
+    pub const fn is_driver(self) -> bool {
+        matches!(self, Self::DriverIssue | Self::DriverComplete | Self::DriverRefuse | Self::DriverTimeout)
+    }
+
+    /// The letters that blkparse prints, or for drivers ours.
     pub const fn letters(self) -> &'static str {
         match self {
             Self::Queue => "Q",
@@ -95,12 +113,27 @@ impl Action {
             Self::Remap => "A",
             Self::Abort => "abort",
             Self::DriverData => "drv",
+            Self::DriverIssue => "drv D",
+            Self::DriverComplete => "drv C",
+            Self::DriverRefuse => "drv R",
+            Self::DriverTimeout => "drv T",
             Self::Unknown => "?",
         }
     }
 }
 
-/// One event of the block layer, as logged.
+/// Set in [`BlockEvent::split_at`] of a SCSI command.
+pub const SCSI_COMMAND: u64 = 1 << 63;
+/// Set in [`BlockEvent::split_at`] of a command that its log tells from others by its content only.
+pub const UNTAGGED_COMMAND: u64 = 1 << 62;
+
+/// One event of the block layer, as logged, or one of a driver below it.
+///
+/// A driver knows commands, not requests, so the events whose actions begin with `Driver` have in
+/// `device` the disk by its name, in `split_at` what tells the command from others outstanding on that
+/// disk, in `sector` and `bytes` its first block and number of blocks, both in blocks of the disk's
+/// format, whose size the log does not say. Both are 0 for commands without an extent, and `bytes` is
+/// the number of attempts before the last for [`Action::DriverComplete`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEvent {
     /// When, ns on the capture's clock.
@@ -109,7 +142,7 @@ pub struct BlockEvent {
     pub sector: u64,
     /// Length in bytes; 0 where the log gives none (flushes, plugs, X in text form).
     pub bytes: u64,
-    /// X: the sector at which the bio was split. Else 0.
+    /// X: the sector at which the bio was split. Drivers: the command's tag. Else 0.
     pub split_at: u64,
     /// The device in the log's own line or record.
     pub device: DeviceId,
@@ -173,6 +206,8 @@ pub struct EventBatch {
     pub names: Vec<NameUpdate>,
     /// Losses found up to the last event.
     pub losses: Vec<LossSpan>,
+    /// A line of a driver was read for this batch; its event is in this one or a later one.
+    pub has_driver_events: bool,
 }
 
 impl EventBatch {
@@ -185,6 +220,7 @@ impl EventBatch {
         self.completed.clear();
         self.names.clear();
         self.losses.clear();
+        self.has_driver_events = false;
     }
 }
 

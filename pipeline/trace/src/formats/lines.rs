@@ -6,6 +6,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use super::completed::field::DiskNames;
 use super::line_tallies::{LineLosses, OtherEvents};
 use super::reorder::Reorder;
 use super::{EventSource, SNIFF_BYTES, Sniff};
@@ -135,6 +136,8 @@ impl LineReader {
 pub enum Parsed<'a> {
     /// An event and the name of its thread, `None` where the line carries none.
     Event(BlockEvent, Option<&'a [u8]>),
+    /// An event of a driver, whose disk is known by name: the event's device is not set yet.
+    Driver(BlockEvent, Disk<'a>, Option<&'a [u8]>),
     /// A line that belongs to the format and says nothing about an I/O.
     Other,
     /// An event of the log that is not about an I/O request: counted by its name.
@@ -166,6 +169,15 @@ pub enum Parsed<'a> {
     },
 }
 
+/// How the events of a driver name the disk that a command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disk<'a> {
+    /// By its name: `nvme0n1`.
+    Named(&'a [u8]),
+    /// Host, channel, id and lun of SCSI, which become the name `2:0:0:0`.
+    Scsi([u32; 4]),
+}
+
 /// The syntax of one line format.
 pub trait LineParser: Send {
     /// Reads a line, without its end.
@@ -189,7 +201,7 @@ pub fn sniff_lines(parser: &dyn LineParser, prefix: &[u8]) -> Sniff {
         }
         lines += 1;
         match parser.parse(line) {
-            Parsed::Event(..) => events += 1,
+            Parsed::Event(..) | Parsed::Driver(..) => events += 1,
             Parsed::Other | Parsed::OtherEvent { .. } | Parsed::Lost { .. } => belongs += 1,
             Parsed::Foreign | Parsed::Bad { .. } => {}
         }
@@ -207,6 +219,7 @@ pub struct LineSource<P> {
     parser: P,
     shown: Arc<str>,
     interner: NameInterner,
+    disks: DiskNames,
     reorder: Reorder,
     any_io: bool,
     others: OtherEvents,
@@ -221,11 +234,24 @@ impl<P: LineParser> LineSource<P> {
             parser,
             shown,
             interner: NameInterner::default(),
+            disks: DiskNames::default(),
             reorder: Reorder::new(),
             any_io: false,
             others: OtherEvents::default(),
             losses: LineLosses::default(),
         }
+    }
+}
+
+/// Gives the event of a driver its device.
+fn on_disk<'a>(disks: &mut DiskNames, event: BlockEvent, disk: Disk<'a>, name: Option<&'a [u8]>) -> Parsed<'a> {
+    let (device, got) = match disk {
+        Disk::Named(disk) => (disks.device(disk), disk),
+        Disk::Scsi([host, channel, id, lun]) => (disks.device(format!("{host}:{channel}:{id}:{lun}").as_bytes()), &b""[..]),
+    };
+    match device {
+        Some(device) => Parsed::Event(BlockEvent { device, ..event }, name),
+        None => Parsed::Bad { field: "disk", expected: "the name of a disk, at most 4096 of them in a log", got },
     }
 }
 
@@ -277,7 +303,14 @@ impl<P: LineParser> EventSource for LineSource<P> {
                 }
                 Some(Line::Text(line)) => line,
             };
-            match self.parser.parse(line) {
+            let parsed = match self.parser.parse(line) {
+                Parsed::Driver(event, disk, name) => {
+                    batch.has_driver_events = true;
+                    on_disk(&mut self.disks, event, disk, name)
+                }
+                parsed => parsed,
+            };
+            match parsed {
                 Parsed::Event(mut event, name) => {
                     event.name = name.map_or(NameId::NONE, |n| self.interner.intern(n, &mut batch.names));
                     if let Some(back_ns) = self.reorder.push(event, batch) {
@@ -295,7 +328,8 @@ impl<P: LineParser> EventSource for LineSource<P> {
                     self.any_io = true;
                     self.losses.seen(event.cpu, event.time, batch);
                 }
-                Parsed::Other => {}
+                // Made an event of above.
+                Parsed::Driver(..) | Parsed::Other => {}
                 Parsed::OtherEvent { time, cpu, name } => {
                     self.others.count(name, number);
                     self.losses.seen(cpu, time, batch);

@@ -28,13 +28,19 @@ impl Pairer {
         entry.closes_later |= entry.flags.contains(Flags::FUA) && !event.flags.contains(Flags::FUA);
         entry.state = State::Issued;
         entry.t_issue = event.time;
+        // A command of an earlier attempt is not this one's.
+        (entry.t_driver_issue, entry.t_driver_complete) = (NEVER, NEVER);
         entry.op = event.op;
         entry.flags |= event.flags;
+        let device_index = device;
         let device = &mut self.devices[device as usize];
         device.in_flight = device.in_flight.saturating_add(1);
         entry.depth = device.in_flight;
         if entry.t_queue != NEVER {
             device.last_started_queue = device.last_started_queue.max(entry.t_queue);
+        }
+        if self.commands.active {
+            self.issued_to_driver(device_index, index, event);
         }
     }
 
@@ -45,6 +51,7 @@ impl Pairer {
                 let entry = self.table.get_mut(index);
                 entry.state = State::Requeued;
                 entry.requeues = entry.requeues.saturating_add(1);
+                (entry.t_driver_issue, entry.t_driver_complete) = (NEVER, NEVER);
                 self.leave_driver(device);
             }
             None => self.note("requeue_without_issue", Severity::Notice, 1, || {

@@ -111,6 +111,7 @@ impl Pairer {
     /// Ends everything that is left, oldest first.
     pub(super) fn end(&mut self, rows: &mut Vec<IoRecord>) {
         self.end_unmatched_tail();
+        self.end_commands(rows);
         let now = self.span.map_or(NEVER, |(_, last)| last);
         let mut left: Vec<(i64, u32)> = self.table.iter().map(|(index, e)| (e.since(), index)).collect();
         left.sort_unstable();

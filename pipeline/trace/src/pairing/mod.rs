@@ -6,6 +6,7 @@
 //! | `queueing` | Q, A, G, I, M, F, X: bios on their way to a request |
 //! | `driving` | D, R: requests at the driver |
 //! | `completing` | C: requests and bios that end |
+//! | `commands` | commands of the drivers below: which request each carries out |
 //! | `flushing` | the flush machinery, whose events have no sectors |
 //! | `ending` | what never completes: lost, or cut by the capture's end |
 //! | `whole` | requests that the log itself gives whole: they become rows as they are |
@@ -18,6 +19,7 @@
 //! Syntax is not dealt with here (see [`formats`](crate::formats)), nor what rows mean for an
 //! operator (crate `iotriage-features`).
 
+mod commands;
 mod completing;
 mod driving;
 mod ending;
@@ -36,6 +38,7 @@ use crate::formats::Phases;
 use crate::loss::{LossKind, LossLog, LossSpan};
 use crate::names::NameTable;
 use crate::record::{DeviceId, IoRecord, Op};
+use commands::Commands;
 use flushing::FlushBio;
 use queueing::Remap;
 use table::{Class, Entry, Key, NEVER, Table};
@@ -85,6 +88,8 @@ struct Device {
     remaps: VecDeque<Remap>,
     /// Bounced bios, each of which completes once more than its request does.
     bounced: HashMap<Key, u32>,
+    /// It is a disk of which the log has a driver's commands only.
+    driver_only: bool,
 }
 
 /// What pairing found out about a capture, when all events are in.
@@ -111,7 +116,7 @@ pub struct DeviceSummary {
     pub device: DeviceId,
     /// Its events by action and direction.
     pub counts: EventCounts,
-    /// The phases seen of it.
+    /// The phases seen of it. A driver's stand for D and C where the log has no others.
     pub phases: Phases,
 }
 
@@ -131,6 +136,7 @@ pub struct Pairer {
     names: NameTable,
     ledger: ImportLedger,
     losses: LossLog,
+    commands: Commands,
     /// Latest time at which the log is known to have lost events.
     last_loss: i64,
     span: Option<(i64, i64)>,
@@ -156,6 +162,7 @@ impl Pairer {
             names: NameTable::new(),
             ledger: ImportLedger::new(),
             losses: LossLog::new(),
+            commands: Commands::default(),
             last_loss: NEVER,
             span: None,
             next_sweep: NEVER,
@@ -176,6 +183,7 @@ impl Pairer {
             self.last_loss = self.last_loss.max(loss.t_end);
         }
         self.losses.extend(&batch.losses);
+        self.commands.active |= batch.has_driver_events;
         let before = rows.len();
         for event in &batch.events {
             self.push_event(event, rows);
@@ -188,6 +196,11 @@ impl Pairer {
     }
 
     fn push_event(&mut self, event: &BlockEvent, rows: &mut Vec<IoRecord>) {
+        if event.action.is_driver() {
+            self.span = Some(self.span.map_or((event.time, event.time), |(a, b)| (a.min(event.time), b.max(event.time))));
+            self.on_driver(event, rows);
+            return;
+        }
         let Some(device) = self.device(event.device) else { return };
         if let Some((_, last)) = self.span
             && event.time.saturating_sub(last) > SILENCE_NS
@@ -211,6 +224,7 @@ impl Pairer {
             }
             Action::Issue => {
                 state.phases.issue = true;
+                self.commands.requests_seen = true;
                 if !self.unmatched_tail.is_empty() {
                     self.lose_unmatched_tail();
                 }
@@ -218,6 +232,7 @@ impl Pairer {
             }
             Action::Complete => {
                 state.phases.complete = true;
+                self.commands.requests_seen = true;
                 self.on_complete(device, event, rows);
             }
             Action::BackMerge | Action::FrontMerge => self.on_merge(device, event),
@@ -228,6 +243,8 @@ impl Pairer {
             Action::Bounce => self.on_bounce(device, event),
             // These say nothing about a single request; they are counted.
             Action::Sleep | Action::Plug | Action::Unplug | Action::TimerUnplug | Action::Abort | Action::DriverData | Action::Unknown => {}
+            // Dealt with above: their device is a disk's name, not one that has requests.
+            Action::DriverIssue | Action::DriverComplete | Action::DriverRefuse | Action::DriverTimeout => {}
         }
         self.unswept += 1;
         // A sweep costs as much as there are entries: not without as many events since the last one,
@@ -349,8 +366,7 @@ impl Pairer {
         let before = rows.len();
         self.end(rows);
         self.rows += (rows.len() - before) as u64;
-        let mut devices: Vec<_> =
-            self.devices.into_iter().map(|d| DeviceSummary { device: d.id, counts: d.counts, phases: d.phases }).collect();
+        let mut devices: Vec<_> = self.devices.into_iter().map(Device::into_summary).collect();
         devices.sort_unstable_by_key(|d| d.device);
         PairingSummary {
             devices,
@@ -364,6 +380,13 @@ impl Pairer {
 }
 
 impl Device {
+    fn into_summary(self) -> DeviceSummary {
+        let mut phases = self.phases;
+        phases.issue |= self.driver_only;
+        phases.complete |= self.driver_only;
+        DeviceSummary { device: self.id, counts: self.counts, phases }
+    }
+
     fn new(id: DeviceId) -> Self {
         Self {
             id,
@@ -377,6 +400,7 @@ impl Device {
             flush_bios: VecDeque::new(),
             remaps: VecDeque::new(),
             bounced: HashMap::new(),
+            driver_only: false,
         }
     }
 }

@@ -74,6 +74,11 @@ pub(crate) fn row(r: &IoRecord) -> String {
             let _ = write!(text, " {what} {n}");
         }
     }
+    for (what, t) in [("drvD", r.t_driver_issue), ("drvC", r.t_driver_complete)] {
+        if let Some(t) = t {
+            let _ = write!(text, " {what} {t}");
+        }
+    }
     if !flags.is_empty() {
         let _ = write!(text, " flags {flags}");
     }

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `script` | blktrace files made from a readable script |
 //! | `dump` | rows and findings as text |
+//! | `driver` | commands of a driver and the requests that they are part of |
 //! | `golden` | every input below `fixtures/ok` and `fixtures/bad` against its `.expected` |
 //! | `archive` | directories, links, special files, ids |
+//! | `one_request` | one I/O as five tools log it |
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
@@ -15,8 +17,10 @@
 
 mod archive;
 mod blkparse;
+mod driver;
 mod dump;
 mod golden;
+mod one_request;
 mod properties;
 mod public_samples;
 mod script;

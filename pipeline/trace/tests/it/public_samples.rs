@@ -9,9 +9,12 @@ use crate::{dump, shared};
 /// Every completion is in a row or in a finding, and no row is made of nothing.
 fn check_rows(name: &str, rows: &[IoRecord]) {
     for row in rows {
-        let phases = [row.t_queue, row.t_insert, row.t_issue, row.t_complete];
+        let phases = [row.t_queue, row.t_insert, row.t_issue, row.t_driver_issue, row.t_complete];
         assert!(phases.iter().any(Option::is_some), "{name}: a row without a time: {row:?}");
-        assert_eq!(row.queue_depth.is_some(), row.t_issue.is_some(), "{name}: {row:?}");
+        assert_eq!(row.queue_depth.is_some(), row.t_issue.or(row.t_driver_issue).is_some(), "{name}: {row:?}");
+        if let (Some(d), Some(c)) = (row.t_driver_issue, row.t_driver_complete) {
+            assert!(d <= c && row.t_complete.is_none_or(|end| c <= end), "{name}: phases of the driver out of order: {row:?}");
+        }
         if let (Some(d), Some(c)) = (row.t_issue, row.t_complete) {
             assert!(d <= c, "{name}: completed before it was issued: {row:?}");
         }
@@ -90,7 +93,7 @@ fn public_texts_are_read_without_a_panic_and_none_is_taken_for_another_format() 
         ("blkparse-text", &["blkparse"][..]),
         ("bcc", &["ftrace", "biosnoop"]),
         ("bpftrace", &["biosnoop_bt"]),
-        ("ftrace", &["ftrace", "trace_cmd", "blkparse"]),
+        ("ftrace", &["ftrace", "trace_cmd", "perf_script", "blkparse"]),
         ("perf-trace", &["ftrace", "trace_cmd", "perf_script", "iosnoop"]),
         ("iostat-etc", &["blkparse"]),
         ("strace", &[]),
@@ -143,12 +146,13 @@ fn every_real_table_of_completed_ios_is_read_line_by_line() {
     }
 }
 
-/// Format, block events, other events, lines with a bad field and events lost, by sample.
+/// Format, events of block layer and drivers, other events, lines with a bad field and events lost, by sample.
 const TRACES: &[(&str, &str, u64, u64, u64, u64)] = &[
     ("ftrace/atomic_write_WFSU_ioprio_none.txt", "ftrace", 4, 0, 0, 0),
+    ("ftrace/bio_size_limit_timeline.txt", "perf_script", 2, 4, 0, 0),
     ("ftrace/blk_tracer_throtl_msg_cgroup.txt", "ftrace", 2, 0, 0, 0),
-    ("ftrace/blk_tracer_unknown_action.txt", "ftrace", 5, 0, 0, 0),
-    ("ftrace/ext4_nvme_blk_iouring_mixed.txt", "ftrace", 10, 56, 0, 0),
+    ("ftrace/blk_tracer_unknown_action.txt", "ftrace", 5, 5, 0, 0),
+    ("ftrace/ext4_nvme_blk_iouring_mixed.txt", "ftrace", 17, 49, 0, 0),
     ("ftrace/flush_error_sector_max.txt", "ftrace", 5, 0, 0, 0),
     ("ftrace/fua_dsync_rename.txt", "trace_cmd", 6, 0, 0, 0),
     ("ftrace/io_uring_verify_fail.txt", "trace_cmd", 0, 0, 5, 0),
@@ -156,9 +160,10 @@ const TRACES: &[(&str, &str, u64, u64, u64, u64)] = &[
     ("ftrace/rq_error.txt", "ftrace", 2, 2, 0, 0),
     ("ftrace/rq_error_vs_complete_log.txt", "ftrace", 2, 2, 0, 0),
     ("ftrace/task_name_dashes_spaces.txt", "ftrace", 3, 0, 0, 0),
-    ("ftrace/tracecmd_report_scsi_ata_6.14.txt", "trace_cmd", 6, 14, 0, 0),
+    ("ftrace/tracecmd_report_scsi_ata_6.14.txt", "trace_cmd", 13, 7, 0, 0),
     ("ftrace/write_zeroes_NS_vs_WZS_io_start_done.txt", "ftrace", 10, 8, 0, 0),
     ("ftrace/xfs_io_read_4k_vs_64k_io_start.txt", "ftrace", 24, 16, 0, 0),
+    ("nvme/nvme_read_error_0x4002.txt", "ftrace", 2, 0, 0, 0),
     ("nvme/scsi_sync_cache_startstop_s2idle.txt", "ftrace", 0, 2, 4, 0),
     ("trace-dat/trappy_trace.txt", "trace_cmd", 0, 804, 0, 0),
     ("perf-trace/iosnoop_merge_mismatch.txt", "ftrace", 3, 0, 0, 0),
@@ -218,4 +223,35 @@ fn requests_of_a_real_trace_are_paired_but_for_those_whose_events_are_lost() {
         let requests = rows.iter().filter(|r| !matches!(r.op, iotriage_trace::record::Op::Flush)).count();
         assert!(paired as f64 >= 0.95 * requests as f64, "{name}: {paired} of {requests} paired");
     }
+}
+
+#[test]
+fn requests_of_real_traces_have_the_phases_of_their_driver() {
+    // Sector, issue, driver's issue, driver's completion, completion: us, read off the lines.
+    for (name, expected) in [
+        (
+            "ftrace/ext4_nvme_blk_iouring_mixed.txt",
+            &[
+                (498_455_480, 9_904_831_159, 9_904_831_153, 9_904_831_177, 9_904_831_178),
+                (498_192_384, 9_942_784_634, 9_942_784_628, 9_942_794_334, 9_942_794_334),
+            ][..],
+        ),
+        ("ftrace/tracecmd_report_scsi_ata_6.14.txt", &[(505_083_904, 284_024_657, 284_024_659, 284_028_033, 284_028_039)]),
+    ] {
+        let Some(path) = shared(&format!("samples/{name}")) else { return };
+        let (rows, summary) = dump::read(&discover(&path).expect("is read").captures[0]);
+        let got: Vec<_> = rows
+            .iter()
+            .filter_map(|r| Some((r.sector, r.t_issue?, r.t_driver_issue?, r.t_driver_complete?, r.t_complete?)))
+            .map(|(sector, d, driver_d, driver_c, c)| (sector, d / 1000, driver_d / 1000, driver_c / 1000, c / 1000))
+            .collect();
+        assert_eq!(got, expected, "{name}");
+        assert_eq!(summary.ledger.count("driver_phase_ambiguous"), 0, "{name}");
+    }
+    let Some(path) = shared("samples/nvme/nvme_read_error_0x4002.txt") else { return };
+    let (rows, _) = dump::read(&discover(&path).expect("is read").captures[0]);
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    // 65536 blocks; what D and C say is not in that log.
+    assert_eq!((row.bytes, row.t_issue, row.t_complete, row.error), (65536 * 512, None, None, -95));
+    assert_eq!((row.t_driver_issue, row.t_driver_complete), (Some(913_456_922_000), Some(916_566_351_000)));
 }

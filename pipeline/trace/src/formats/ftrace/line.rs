@@ -16,6 +16,9 @@
 use super::super::lines::{decimal, decimal32, device_id, word};
 use super::super::tracepoint::{Head, event_name};
 
+/// What the tracer `blk` prints for an action that it does not know, before the number.
+const UNKNOWN_ACTION: &[u8] = b"Unknown action";
+
 /// What a line with a head says when.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::formats) enum Stamp<'a> {
@@ -121,7 +124,9 @@ fn behind_pid<'a>(comm: &'a [u8], pid: u32, rest: &'a [u8]) -> Option<Stamp<'a>>
     let head = |time, rest: &'a [u8]| {
         // The tracer `blk` prints no event's name: `8,16   X  WS 1870472 / 1873032 [kworker/19:2]`.
         let is_blk = || device_id(word(rest).0).is_some().then_some((&[][..], rest));
-        let (event, payload) = event_name(rest).or_else(is_blk)?;
+        // The tracer `blk` of kernels that do not know all of their own actions.
+        let is_unknown = || rest.trim_ascii_start().strip_prefix(UNKNOWN_ACTION).map(|behind| (UNKNOWN_ACTION, behind));
+        let (event, payload) = event_name(rest).or_else(is_blk).or_else(is_unknown)?;
         Some(Head { comm, pid, cpu, time, event, payload })
     };
     if let Some(seconds) = time.strip_suffix(b":") {
@@ -221,6 +226,12 @@ mod tests {
     fn lines_of_the_blk_tracer_have_no_event_name() {
         let (_, pid, _, time, event, payload) = seconds("  dd-2420    [019] d..1.    59.641742: 251,0    Q  RS 0 + 8 [dd]");
         assert_eq!((pid, time.as_str(), event.as_str(), payload.as_str()), (2420, "59.641742", "", " 251,0    Q  RS 0 + 8 [dd]"));
+    }
+
+    #[test]
+    fn an_action_unknown_to_the_kernel_is_an_event_of_that_name() {
+        let (_, pid, cpu, time, event, _) = seconds("   dd-14242   [033] d..1.  3903.022308: Unknown action 36a2");
+        assert_eq!((pid, cpu, time.as_str(), event.as_str()), (14242, 33, "3903.022308", "Unknown action"));
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //!         ffffffff8142dc02 blk_mq_start_request ([kernel.kallsyms])
 //! ```
 //!
-//! Name, thread (`pid/tid` where both were asked for), CPU, time, period, event. The CPU, the period
-//! and the subsystem may be missing; times have nine decimals with `--ns`. Stacks (`-g`) are passed
+//! Name, thread (`pid/tid` where both were asked for), CPU, time, period, event, in this order whatever
+//! that of `-F`. All but time and event may be missing, and the subsystem; times have nine decimals with `--ns`. Stacks (`-g`) are passed
 //! over. Times are those of perf's clock, which is that of ftrace's clock `local` shifted: not to be
 //! compared with another log's. `perf.data` itself is not read.
 
@@ -82,6 +82,9 @@ enum Headed<'a> {
     Record { cpu: Option<u32>, lost: Option<u64> },
 }
 
+/// The subsystems whose events are read, by their bare names; those of others keep theirs.
+const READ_SYSTEMS: [&[u8]; 3] = [b"block:", b"nvme:", b"scsi:"];
+
 /// Lines that belong to the text and hold no event.
 fn around(line: &[u8]) -> Parsed<'_> {
     let text = line.trim_ascii();
@@ -100,22 +103,71 @@ fn around(line: &[u8]) -> Parsed<'_> {
 }
 
 /// Reads the head of a line, `None` if it has none.
+///
+/// Every field but time and event may be missing (`-F`); those that are there stand in one order. The
+/// time is what they are told by: a name may hold spaces and numbers.
 fn parse_head(line: &[u8]) -> Option<Headed<'_>> {
     let mut from = 0;
     loop {
-        let tail = line.get(from..)?;
-        let (id, rest) = word(tail);
-        if id.is_empty() {
+        let (candidate, rest) = word(line.get(from..)?);
+        if candidate.is_empty() {
             return None;
         }
-        let start = line.len() - rest.len() - id.len();
-        if let Some(tid) = thread_id(id)
-            && let Some(headed) = behind_thread(line.get(..start)?.trim_ascii(), tid, rest)
+        let end = line.len() - rest.len();
+        if let Some(time) = candidate.strip_suffix(b":")
+            && seconds_ns(time).is_some()
+            && let Some(who) = before_time(line.get(..end - candidate.len())?)
+            && let Some(headed) = behind_time(who, time, rest)
         {
             return Some(headed);
         }
-        from = start + id.len();
+        from = end;
     }
+}
+
+/// Name, thread and CPU, as far as they are there.
+#[derive(Debug, Clone, Copy, Default)]
+struct Who<'a> {
+    comm: &'a [u8],
+    pid: u32,
+    cpu: Option<u32>,
+}
+
+fn before_time(text: &[u8]) -> Option<Who<'_>> {
+    let mut text = text.trim_ascii();
+    let mut who = Who::default();
+    if let Some((before, last)) = last_word(text)
+        && let Some(inside) = last.strip_prefix(b"[").and_then(|l| l.strip_suffix(b"]"))
+    {
+        who.cpu = Some(decimal32(inside)?);
+        text = before;
+    }
+    let Some((before, last)) = last_word(text) else { return Some(who) };
+    match thread_id(last) {
+        Some(tid) => {
+            who.pid = tid;
+            who.comm = before;
+        }
+        // Only a name. Of ftrace's columns none is: `fio-428`, `(-----)`, `[001]`, `.....`, `d.h1.`
+        None => {
+            let is_group = last.strip_suffix(b")").is_some_and(|l| l.iter().all(|b| b.is_ascii_digit() || matches!(b, b'(' | b'-')));
+            let ends_with_pid =
+                last.iter().rposition(|b| *b == b'-').is_some_and(|at| decimal(last.get(at + 1..).unwrap_or_default()).is_some());
+            if is_group || ends_with_pid || last.starts_with(b"[") || last.contains(&b'.') {
+                return None;
+            }
+            who.comm = text;
+        }
+    }
+    Some(who)
+}
+
+/// The last word of a text, and what stands before it.
+fn last_word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = text.trim_ascii_end();
+    let start = text.iter().rposition(u8::is_ascii_whitespace).map_or(0, |at| at + 1);
+    let (before, last) = text.split_at_checked(start)?;
+    (!last.is_empty()).then_some((before.trim_ascii(), last))
 }
 
 /// `428` or `428/430`, which is pid and tid; -1 is nobody.
@@ -131,15 +183,7 @@ fn thread_id(text: &[u8]) -> Option<u32> {
     }
 }
 
-fn behind_thread<'a>(comm: &'a [u8], pid: u32, rest: &'a [u8]) -> Option<Headed<'a>> {
-    let (mut time, mut rest) = word(rest);
-    let mut cpu = None;
-    if let Some(inside) = time.strip_prefix(b"[") {
-        cpu = Some(decimal32(inside.strip_suffix(b"]")?)?);
-        (time, rest) = word(rest);
-    }
-    let time = time.strip_suffix(b":")?;
-    seconds_ns(time)?;
+fn behind_time<'a>(Who { comm, pid, cpu }: Who<'a>, time: &'a [u8], mut rest: &'a [u8]) -> Option<Headed<'a>> {
     let (first, behind) = word(rest);
     if first.starts_with(b"PERF_RECORD_") {
         let (lost, count) = word(behind);
@@ -150,7 +194,7 @@ fn behind_thread<'a>(comm: &'a [u8], pid: u32, rest: &'a [u8]) -> Option<Headed<
         rest = behind; // the period
     }
     let (event, payload) = event_name(rest)?;
-    let event = event.strip_prefix(b"block:").unwrap_or(event);
+    let event = READ_SYSTEMS.iter().find_map(|system| event.strip_prefix(*system)).unwrap_or(event);
     let comm = (!comm.is_empty() && comm != b":-1").then_some(comm);
     Some(Headed::Event(Head { comm, pid, cpu: cpu.unwrap_or(0), time, event, payload }))
 }
@@ -174,10 +218,25 @@ mod tests {
             ("             fio   428/430    12.345678:     block:block_plug: [fio]", 430, 0, "12.345678"),
             ("             fio   428/430 [001]    12.345678:     1 block:block_plug: [fio]", 430, 1, "12.345678"),
             ("fio 428 12.345678: block_plug: [fio]", 428, 0, "12.345678"),
+            ("             fio [001]    12.345678:     block:block_plug: [fio]", 0, 1, "12.345678"),
+            ("             fio    12.345678:     block:block_plug: [fio]", 0, 0, "12.345678"),
         ] {
             let h = head(line);
             assert_eq!((h.comm, h.pid, h.cpu), (Some(&b"fio"[..]), pid, cpu), "{line}");
             assert_eq!((h.time, h.event, h.payload), (time.as_bytes(), &b"block_plug"[..], &b" [fio]"[..]), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_may_have_a_time_and_nothing_else_before_its_event() {
+        for (line, pid, cpu) in [
+            ("12.345678:     block:block_plug: [fio]", 0, 0),
+            ("  [001]    12.345678:     block:block_plug: [fio]", 0, 1),
+            ("   428 [001]    12.345678:     block:block_plug: [fio]", 428, 1),
+            ("   428    12.345678:     block:block_plug: [fio]", 428, 0),
+        ] {
+            let h = head(line);
+            assert_eq!((h.comm, h.pid, h.cpu, h.event), (None, pid, cpu, &b"block_plug"[..]), "{line}");
         }
     }
 
@@ -217,6 +276,9 @@ mod tests {
     fn lines_of_other_tools_have_no_head() {
         for line in [
             "  fio-428   [001] ..... 12.345678: block_plug: [fio]",
+            "  fio-428   [001] 12.345678: block_plug: [fio]",
+            "  fio-428   (-----) [001] 12.345678: block_plug: [fio]",
+            "  fio-428   1d.h1. 12.345678: block_plug: [fio]",
             "  8,0    1        1     0.000000000   428  Q  RM 16968 + 8 [fio]",
             "0.000000    fio            428    sda     R 16968      4096      0.80",
             "",

@@ -8,9 +8,12 @@
 //! ```
 //!
 //! Heads are the formats' business ([`ftrace`](super::ftrace), [`trace_cmd`](super::trace_cmd),
-//! [`perf_script`](super::perf_script)); payloads are read in `payload`. Here is what lies between.
+//! [`perf_script`](super::perf_script)); payloads are read in `payload`, those of the drivers below the
+//! block layer in `nvme` and `scsi`. Here is what lies between.
 
+mod nvme;
 mod payload;
+mod scsi;
 
 pub(in crate::formats) use payload::parse as parse_payload;
 
@@ -71,7 +74,7 @@ pub(in crate::formats) fn sniff_tracepoints(parser: &dyn LineParser, prefix: &[u
         lines += 1;
         match parser.parse(line) {
             // Where the head is right, the line is an I/O event, if one that cannot be read.
-            Parsed::Event(..) | Parsed::Bad { .. } => events += 1,
+            Parsed::Event(..) | Parsed::Driver(..) | Parsed::Bad { .. } => events += 1,
             Parsed::Other | Parsed::OtherEvent { .. } | Parsed::Lost { .. } => belongs += 1,
             Parsed::Foreign => {}
         }

@@ -21,7 +21,7 @@
 //! Lengths are `n` sectors of 512 B: `bytes` is 0 for these up to Linux 4.x. Where `n` is 0, `bytes`
 //! is the length of a passthrough command's data.
 
-use super::Head;
+use super::{Head, nvme, scsi};
 use crate::event::{Action, BlockEvent};
 use crate::formats::blkparse::parse_body;
 use crate::formats::lines::{Parsed, decimal, decimal32, device_id, word};
@@ -73,16 +73,50 @@ pub(super) fn layout_of(event: &[u8]) -> Option<(Action, Layout)> {
 /// Reads a payload; `time` is that of the head, in ns.
 pub(in crate::formats) fn parse<'a>(head: &Head<'a>, time: i64) -> Parsed<'a> {
     if head.event.is_empty() {
-        let (device, rest) = word(head.payload);
-        return match device_id(device) {
-            Some(device) => parse_body(device, (time, head.cpu, head.pid), rest),
-            None => bad("device", "major,minor", device),
-        };
+        return blk_tracer(head, time);
+    }
+    match driver_event(head.event) {
+        Some(Driver::Nvme(action)) => return nvme::parse(head, time, action),
+        Some(Driver::Scsi(action)) => return scsi::parse(head, time, action),
+        None => {}
     }
     let Some((action, layout)) = layout_of(head.event) else {
         return Parsed::OtherEvent { time, cpu: head.cpu, name: head.event };
     };
     fields(head, time, action, layout).unwrap_or_else(|bad| bad)
+}
+
+/// An event of a driver below the block layer.
+#[derive(Debug, Clone, Copy)]
+enum Driver {
+    Nvme(Action),
+    Scsi(Action),
+}
+
+fn driver_event(event: &[u8]) -> Option<Driver> {
+    Some(match event {
+        b"nvme_setup_cmd" => Driver::Nvme(Action::DriverIssue),
+        b"nvme_complete_rq" => Driver::Nvme(Action::DriverComplete),
+        b"scsi_dispatch_cmd_start" => Driver::Scsi(Action::DriverIssue),
+        b"scsi_dispatch_cmd_done" => Driver::Scsi(Action::DriverComplete),
+        b"scsi_dispatch_cmd_error" => Driver::Scsi(Action::DriverRefuse),
+        b"scsi_dispatch_cmd_timeout" => Driver::Scsi(Action::DriverTimeout),
+        _ => return None,
+    })
+}
+
+/// A line of the tracer `blk`: `major,minor action RWBS ...`, with a cgroup before the action where the
+/// option `blk_cgroup` is set, as two hexadecimal numbers or, with `blk_cgname`, as its path.
+fn blk_tracer<'a>(head: &Head<'a>, time: i64) -> Parsed<'a> {
+    let (number, mut rest) = word(head.payload);
+    let Some(device) = device_id(number) else { return bad("device", "major,minor", number) };
+    let (cgroup, behind) = word(rest);
+    let is_hex = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_hexdigit);
+    let comma = cgroup.iter().position(|b| *b == b',').and_then(|at| cgroup.split_at_checked(at));
+    if cgroup.starts_with(b"/") || comma.is_some_and(|(a, b)| is_hex(a) && is_hex(b.get(1..).unwrap_or_default())) {
+        rest = behind;
+    }
+    parse_body(device, (time, head.cpu, head.pid), rest)
 }
 
 fn bad<'a>(field: &'static str, expected: &'static str, got: &'a [u8]) -> Parsed<'a> {
@@ -318,6 +352,16 @@ mod tests {
         assert_eq!(event("block_rq_complete", "251,0 WS () 131072 + 128 [-5]").0.error, -5);
         assert_eq!(event("block_rq_requeue", "251,0 WS () 131072 + 128 [-5]").0.error, 0);
         assert_eq!(event("block_bio_complete", "251,0 WS 131072 + 128 [-121]").0.error, -121);
+    }
+
+    #[test]
+    fn the_blk_tracer_may_name_the_cgroup() {
+        for payload in
+            ["8,16 Q WS 8 + 8 [dd]", "8,16  1,0  Q  WS 8 + 8 [dd]", "8,16 1f3a,2 Q WS 8 + 8 [dd]", "8,16 /user.slice/a-1 Q WS 8 + 8 [dd]"]
+        {
+            let (e, name) = event("", payload);
+            assert_eq!((e.action, e.sector, e.bytes, name.as_deref()), (Action::Queue, 8, 4096, Some("dd")), "{payload}");
+        }
     }
 
     #[test]
