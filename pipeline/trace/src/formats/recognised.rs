@@ -16,8 +16,8 @@ pub struct Recognised {
 }
 
 const BLKTRACE_INSTEAD: &str = "record with blktrace, or with the project's bpftrace script, to have it read";
-const REPORT_IT: &str = "have trace-cmd report print it into a file";
-const SCRIPT_IT: &str = "have perf script print it into a file";
+const REPORT_IT: &str = "print it as text: trace-cmd report -t -i trace.dat > trace.txt";
+const SCRIPT_IT: &str = "print it as text: perf script --ns -i perf.data > perf.txt";
 const RECORD_BLOCK_EVENTS: &str = "record the block events with their times, as with trace-cmd record -e block";
 const UNPACK: &str = "unpack it, or pack it with gzip or zstd";
 
