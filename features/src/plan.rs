@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use polars::prelude::*;
 
 use crate::params::{CaptureInfo, WindowParams};
-use crate::scan::{EARLIEST_NS, LATEST_NS, scan, time};
+use crate::scan::{EARLIEST_NS, LATEST_NS, completion, issue, scan, time};
 
 /// Rows that one query of the pass reads.
 const ROWS_A_QUERY: u32 = 4_000_000;
@@ -88,9 +88,9 @@ pub(crate) fn plan(files: &[PathBuf], info: &CaptureInfo, params: &WindowParams)
 
 /// Adds the rows from `offset` on to the tally and says how many they were.
 fn add_rows(tally: &mut Tally, files: &[PathBuf], window_ns: i64, offset: i64) -> PolarsResult<u64> {
-    let arrival = coalesce(&[time("t_queue"), time("t_issue"), time("t_insert")]);
+    let arrival = coalesce(&[time("t_queue"), issue(), time("t_insert")]);
     let per_window = scan(files)?
-        .select([time("t_complete").alias("t_complete"), arrival.alias("arrival")])
+        .select([completion().alias("t_complete"), arrival.alias("arrival")])
         .slice(offset, ROWS_A_QUERY)
         .with_column(start_of_window(coalesce(&[col("t_complete"), col("arrival")]), window_ns).alias("window"))
         .group_by([col("window")])

@@ -59,6 +59,16 @@ pub(crate) fn time(name: &str) -> Expr {
     when(col(name).gt(lit(LATEST_NS))).then(lit(LATEST_NS)).when(col(name).lt(lit(EARLIEST_NS))).then(lit(EARLIEST_NS)).otherwise(col(name))
 }
 
+/// The issue: D, or where the log has the driver's events only, the driver's own issue.
+pub(crate) fn issue() -> Expr {
+    coalesce(&[time("t_issue"), time("t_driver_issue")])
+}
+
+/// The completion: C, or where that is not in the log, the driver's own completion.
+pub(crate) fn completion() -> Expr {
+    coalesce(&[time("t_complete"), time("t_driver_complete")])
+}
+
 /// The columns that features are computed from, clamped, under the dataset's names.
 pub(crate) fn request_columns() -> Vec<Expr> {
     let mut code = when(col("op").eq(lit("read"))).then(lit(op::READ)).when(col("op").eq(lit("write"))).then(lit(op::WRITE));
@@ -66,7 +76,9 @@ pub(crate) fn request_columns() -> Vec<Expr> {
         code = code.when(col("op").eq(lit(name))).then(lit(number));
     }
     let bytes = when(col("bytes").gt(lit(MOST_BYTES))).then(lit(MOST_BYTES)).otherwise(col("bytes"));
-    let mut columns: Vec<Expr> = ["t_queue", "t_insert", "t_issue", "t_complete"].iter().map(|name| time(name).alias(*name)).collect();
+    let mut columns: Vec<Expr> = ["t_queue", "t_insert"].iter().map(|name| time(name).alias(*name)).collect();
+    columns.push(issue().alias("t_issue"));
+    columns.push(completion().alias("t_complete"));
     // polars widens small integers in a chain of conditions.
     columns.push(code.otherwise(lit(op::OTHER)).cast(DataType::UInt8).alias("op"));
     columns.push(bytes.cast(DataType::UInt64).alias("bytes"));
@@ -81,15 +93,24 @@ pub(crate) fn request_columns() -> Vec<Expr> {
 /// An open bound is `None`. The terms stay plain comparisons of columns: only those can be held
 /// against a row group's minimum and maximum.
 pub(crate) fn touches(start: Option<i64>, end: Option<i64>, unfinished_from: Option<i64>) -> Expr {
-    let any = |compare: &dyn Fn(Expr) -> Expr| compare(col("t_queue")).or(compare(col("t_issue"))).or(compare(col("t_insert")));
-    let mut completed = col("t_complete").is_not_null();
+    let any = |compare: &dyn Fn(Expr) -> Expr| {
+        let requested = compare(col("t_queue")).or(compare(col("t_issue"))).or(compare(col("t_insert")));
+        requested.or(compare(col("t_driver_issue")))
+    };
+    // As in `completion`, but in terms that statistics decide: where all rows of a group have C, the
+    // driver's times are not looked at.
+    let ended = |compare: &dyn Fn(Expr) -> Expr| {
+        let by_driver = col("t_complete").is_null().and(compare(col("t_driver_complete")));
+        compare(col("t_complete")).or(by_driver)
+    };
+    let mut completed = ended(&|c| c.is_not_null());
     if let Some(start) = start {
-        completed = completed.and(col("t_complete").gt_eq(lit(start)));
+        completed = completed.and(ended(&|c| c.gt_eq(lit(start))));
     }
-    let mut open = col("t_complete").is_null();
+    let mut open = col("t_complete").is_null().and(col("t_driver_complete").is_null());
     if let Some(end) = end {
         let begun = any(&|c| c.lt(lit(end)));
-        completed = completed.and(col("t_complete").lt(lit(end)).or(begun.clone()));
+        completed = completed.and(ended(&|c| c.lt(lit(end))).or(begun.clone()));
         open = open.and(begun);
     }
     if let (Some(start), Some(unfinished_from)) = (start, unfinished_from) {

@@ -19,6 +19,8 @@ pub(crate) struct Io {
     pub(crate) queue: Option<i64>,
     pub(crate) insert: Option<i64>,
     pub(crate) issue: Option<i64>,
+    pub(crate) driver_issue: Option<i64>,
+    pub(crate) driver_complete: Option<i64>,
     pub(crate) complete: Option<i64>,
     pub(crate) sector: u64,
     pub(crate) bytes: u64,
@@ -40,6 +42,8 @@ pub(crate) fn io(queue: impl Into<Option<i64>>, issue: impl Into<Option<i64>>, c
         queue: ns(queue.into()),
         insert: None,
         issue: ns(issue.into()),
+        driver_issue: None,
+        driver_complete: None,
         complete: ns(complete.into()),
         sector: 0,
         bytes: 4096,
@@ -56,6 +60,10 @@ pub(crate) fn io(queue: impl Into<Option<i64>>, issue: impl Into<Option<i64>>, c
 }
 
 impl Io {
+    /// As a log of the driver's events alone has it.
+    pub(crate) fn seen_by_driver_only(self) -> Self {
+        Self { driver_issue: self.issue, driver_complete: self.complete, queue: None, issue: None, complete: None, ..self }
+    }
     pub(crate) fn at(self, sector: u64) -> Self {
         Self { sector, ..self }
     }
@@ -106,6 +114,8 @@ fn frame(ios: &[Io]) -> DataFrame {
         "t_queue" => column(ios, |io| io.queue),
         "t_insert" => column(ios, |io| io.insert),
         "t_issue" => column(ios, |io| io.issue),
+        "t_driver_issue" => column(ios, |io| io.driver_issue),
+        "t_driver_complete" => column(ios, |io| io.driver_complete),
         "t_complete" => column(ios, |io| io.complete),
         "sector" => column(ios, |io| io.sector),
         "bytes" => column(ios, |io| io.bytes),

@@ -32,7 +32,25 @@ fn any_io() -> impl Strategy<Value = Io> {
     let who = (0_u32..3, select(vec!["", "fio", "kworker/0:1", "=cmd()", "fi\u{e9}\n"]));
     (phases, place, kind, counts, who).prop_map(|((queue, insert, issue, complete), (sector, bytes), (op, flags), counts, (pid, comm))| {
         let (queue_depth, merges, requeues, splits, error) = counts;
-        Io { queue, insert, issue, complete, sector, bytes, op, flags, queue_depth, merges, requeues, splits, error, pid, comm }
+        Io {
+            queue,
+            insert,
+            issue,
+            driver_issue: None,
+            driver_complete: None,
+            complete,
+            sector,
+            bytes,
+            op,
+            flags,
+            queue_depth,
+            merges,
+            requeues,
+            splits,
+            error,
+            pid,
+            comm,
+        }
     })
 }
 
@@ -60,6 +78,14 @@ fn of(parts: &[&[Io]], info: &CaptureInfo, params: &WindowParams) -> Vec<WindowR
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn where_the_log_has_the_drivers_events_only_they_stand_for_issue_and_completion(ios in ios(), slice in 1_usize..40) {
+        let requests: Vec<Io> = ios.into_iter().map(|io| Io { queue: None, insert: None, ..io }).collect();
+        let commands: Vec<Io> = requests.iter().cloned().map(Io::seen_by_driver_only).collect();
+        let params = WindowParams { slice_rows: slice, ..fitting(&requests) };
+        prop_assert_eq!(bits(&of(&[&commands], &info(20), &params)), bits(&of(&[&requests], &info(20), &params)));
+    }
 
     #[test]
     fn every_feature_of_every_window_is_finite(ios in ios()) {

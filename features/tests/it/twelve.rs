@@ -20,6 +20,15 @@ fn latency_level_takes_issue_to_complete_where_no_queue_time_is_known() {
 }
 
 #[test]
+fn latency_level_takes_the_drivers_time_only_where_the_log_has_no_other() {
+    // 100 us from the driver's issue to its completion, and no other times.
+    close(feature(&window_of(&[io(None, 200, 300).seen_by_driver_only()]), "latency_level"), 2.0);
+    // The request took 300 us, the hardware 100 us of them.
+    let both = Io { driver_issue: Some(150_000), driver_complete: Some(250_000), ..io(0, 100, 300) };
+    close(feature(&window_of(&[both]), "latency_level"), 300_f64.log10());
+}
+
+#[test]
 fn latency_kurtosis_is_the_signed_logarithm_of_excess_kurtosis() {
     // log10: 1 1 1 1 2. Mean 1.2, m2 = (4 * 0.04 + 0.64) / 5 = 0.16,
     // m4 = (4 * 0.0016 + 0.4096) / 5 = 0.0832, k = 0.0832 / 0.0256 - 3 = 0.25.
