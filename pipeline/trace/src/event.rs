@@ -48,13 +48,21 @@ pub enum Action {
     Abort,
     /// Driver-specific data.
     DriverData,
+    /// ZA: the place at which a zone append put its data is known (blktrace version 8); said beside C.
+    ZoneAppend,
+    /// ZP: a bio waits in the write plug of its zone (version 8).
+    ZonePlug,
+    /// ZU: a bio left the write plug of its zone (version 8).
+    ZoneUnplug,
+    /// ZM: a zone was reset, opened, closed or finished (drafts of version 8).
+    ZoneManagement,
     /// An action this crate does not know.
     Unknown,
 }
 
 impl Action {
     /// Every action, in the order of their numbers here.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 22] = [
         Self::Queue,
         Self::BackMerge,
         Self::FrontMerge,
@@ -72,6 +80,10 @@ impl Action {
         Self::Remap,
         Self::Abort,
         Self::DriverData,
+        Self::ZoneAppend,
+        Self::ZonePlug,
+        Self::ZoneUnplug,
+        Self::ZoneManagement,
         Self::Unknown,
     ];
 
@@ -95,6 +107,10 @@ impl Action {
             Self::Remap => "A",
             Self::Abort => "abort",
             Self::DriverData => "drv",
+            Self::ZoneAppend => "ZA",
+            Self::ZonePlug => "ZP",
+            Self::ZoneUnplug => "ZU",
+            Self::ZoneManagement => "ZM",
             Self::Unknown => "?",
         }
     }

@@ -228,6 +228,7 @@ impl Pairer {
             Action::Bounce => self.on_bounce(device, event),
             // These say nothing about a single request; they are counted.
             Action::Sleep | Action::Plug | Action::Unplug | Action::TimerUnplug | Action::Abort | Action::DriverData | Action::Unknown => {}
+            Action::ZoneAppend | Action::ZonePlug | Action::ZoneUnplug | Action::ZoneManagement => {}
         }
         self.unswept += 1;
         // A sweep costs as much as there are entries: not without as many events since the last one,
