@@ -9,6 +9,7 @@
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
+//! | `sample_table` | every public sample of the blktrace family: read, and every line accounted for |
 //! | `public_samples` | real captures that are not part of the project, where present |
 
 #![allow(clippy::print_stderr)]
@@ -19,6 +20,7 @@ mod dump;
 mod golden;
 mod properties;
 mod public_samples;
+mod sample_table;
 mod script;
 mod tracepoints;
 
