@@ -6,6 +6,8 @@
 //! | `dump` | rows and findings as text |
 //! | `golden` | every input below `fixtures/ok` and `fixtures/bad` against its `.expected` |
 //! | `archive` | directories, links, special files, ids |
+//! | `traps` | the list of traps against the inputs and tests that it names |
+//! | `custom_format` | custom formats of blkparse, printed and read back |
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
@@ -16,6 +18,7 @@
 
 mod archive;
 mod blkparse;
+mod custom_format;
 mod dump;
 mod golden;
 mod properties;
@@ -23,6 +26,7 @@ mod public_samples;
 mod sample_table;
 mod script;
 mod tracepoints;
+mod traps;
 
 use std::path::{Path, PathBuf};
 
