@@ -27,6 +27,12 @@ Hosts are the folders directly below the archive: captures/db-07/sda.blktrace.0 
 
 Exit status: 0 clean, 1 done but some input was lost or unreadable, 2 failed.";
 
+const BLKPARSE_FORMAT: &str = "\
+Format that blkparse texts were printed with, as it was given to blkparse -f, such as \
+'%5T.%9t %D %2a %3d %S + %n [%C]\\n'. Needed are the time (%T and %t, or %z), the action, the sector \
+and the length. A format of one action (-F C,FORMAT) is given as C=FORMAT. May be given several times. \
+Texts in blkparse's default layout need none.";
+
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "iotriage", version, about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP, max_term_width = 100)]
@@ -96,6 +102,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
+        hints: HintArgs,
+        #[command(flatten)]
         voice: VoiceArgs,
     },
 }
@@ -105,6 +113,16 @@ pub(crate) enum Command {
 pub(crate) struct ArchiveArgs {
     /// Folder of logs (any tree; plain, .gz or .zst), or a single log.
     pub(crate) archive: PathBuf,
+    #[command(flatten)]
+    pub(crate) hints: HintArgs,
+}
+
+/// What is known of the logs that they do not say themselves.
+#[derive(Debug, Args)]
+pub(crate) struct HintArgs {
+    /// Format that blkparse texts were printed with, as given to blkparse -f; for those of -F: C=FORMAT.
+    #[arg(long, value_name = "FORMAT", long_help = BLKPARSE_FORMAT)]
+    pub(crate) blkparse_format: Vec<String>,
 }
 
 /// Where results go, and how.

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use iotriage_trace::capture::{Capture, CaptureSummary, discover};
+use iotriage_trace::capture::{Capture, CaptureSummary, discover_with};
 use iotriage_trace::finding::{ImportLedger, Severity};
-use iotriage_trace::formats;
+use iotriage_trace::formats::{self, Hints};
 use serde_json::{Value, json};
 
 use crate::summary::thousands;
 use crate::voice::{Voice, printable};
 
-pub(crate) fn run(path: &Path, as_json: bool, voice: &Voice) -> Result<ExitCode> {
-    let discovery = discover(path)?;
+pub(crate) fn run(path: &Path, hints: &Hints, as_json: bool, voice: &Voice) -> Result<ExitCode> {
+    let discovery = discover_with(path, hints)?;
     let mut worst = discovery.ledger.worst();
     let mut documents = Vec::new();
     let mut text = String::new();

@@ -41,8 +41,8 @@ fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Run { archive, output, window, model, picture } => {
+            let archive = Archive::from_args(&archive)?;
             let (settings, voice) = begin(&output)?;
-            let archive = Archive { root: archive.archive };
             let (windows, modelling, picture) = (Windows::from_args(&window)?, Modelling::from_args(&model)?, Picture::from_args(&picture));
             in_pool(settings.threads, || {
                 stages::ingest::run(&archive, &settings, &voice)?;
@@ -54,8 +54,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             })
         }
         Command::Ingest { archive, output } => {
+            let archive = Archive::from_args(&archive)?;
             let (settings, voice) = begin(&output)?;
-            let archive = Archive { root: archive.archive };
             in_pool(settings.threads, || {
                 stages::ingest::run(&archive, &settings, &voice)?;
                 finish(&settings, &voice, false)
@@ -84,7 +84,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 finish(&settings, &voice, true)
             })
         }
-        Command::Inspect { path, json, voice } => inspect::run(&path, json, &Voice::new(&voice)),
+        Command::Inspect { path, json, hints, voice } => inspect::run(&path, &options::hints(&hints)?, json, &Voice::new(&voice)),
     }
 }
 

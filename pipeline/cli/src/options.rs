@@ -9,8 +9,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use iotriage_store::layout::Layout;
 use iotriage_store::publish::OutputLock;
+use iotriage_trace::formats::Hints;
+use iotriage_trace::formats::blkparse::CustomFormat;
 
-use crate::args::{ModelArgs, OutputArgs, PaletteArg, PictureArgs, WindowArgs};
+use crate::args::{ArchiveArgs, HintArgs, ModelArgs, OutputArgs, PaletteArg, PictureArgs, WindowArgs};
 
 /// Threads that may be asked for.
 const MOST_THREADS: usize = 256;
@@ -40,10 +42,25 @@ impl Output {
     }
 }
 
-/// Where the logs are.
+/// Where the logs are, and what is known of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Archive {
     pub(crate) root: PathBuf,
+    pub(crate) hints: Hints,
+}
+
+impl Archive {
+    pub(crate) fn from_args(args: &ArchiveArgs) -> Result<Self> {
+        Ok(Self { root: args.archive.clone(), hints: hints(&args.hints)? })
+    }
+}
+
+/// What is known of the logs beside what they say.
+pub(crate) fn hints(args: &HintArgs) -> Result<Hints> {
+    if args.blkparse_format.is_empty() {
+        return Ok(Hints::default());
+    }
+    Ok(Hints { blkparse: Some(CustomFormat::parse(&args.blkparse_format).context("--blkparse-format")?) })
 }
 
 /// Settings of the features stage.

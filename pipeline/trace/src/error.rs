@@ -52,14 +52,24 @@ pub enum TraceError {
         hint: String,
     },
     /// A blktrace file of a version this crate does not read.
-    #[error("{}: blktrace format version {version} is not supported, only version 7 is; {cure}", path.display())]
+    #[error(
+        "{}: blktrace format version {version} is not supported, only versions 7 and 8 are; print it with the blkparse that came with the tracer and give that text",
+        path.display()
+    )]
     UnsupportedVersion {
         /// The file concerned.
         path: PathBuf,
         /// The version its first record names.
         version: u8,
-        /// What to do about it.
-        cure: &'static str,
+    },
+    /// A blktrace file that says it is of version 8, without a record that is laid out like that.
+    #[error(
+        "{}: says blktrace format version 8, but its records are laid out otherwise: an extension that no released kernel has used the same number; print it with the blkparse that came with the tracer and give that text",
+        path.display()
+    )]
+    OtherLayout {
+        /// The file concerned.
+        path: PathBuf,
     },
     /// A thread that decodes the input could not be started.
     #[error("{}: cannot start a decoding thread: {source}", path.display())]

@@ -56,13 +56,21 @@ pub enum Action {
     DriverRefuse,
     /// A command took so long that the driver will give it up.
     DriverTimeout,
+    /// ZA: the place at which a zone append put its data is known (blktrace version 8); said beside C.
+    ZoneAppend,
+    /// ZP: a bio waits in the write plug of its zone (version 8).
+    ZonePlug,
+    /// ZU: a bio left the write plug of its zone (version 8).
+    ZoneUnplug,
+    /// ZM: a zone was reset, opened, closed or finished (drafts of version 8).
+    ZoneManagement,
     /// An action this crate does not know.
     Unknown,
 }
 
 impl Action {
     /// Every action, in the order of their numbers here.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 26] = [
         Self::Queue,
         Self::BackMerge,
         Self::FrontMerge,
@@ -84,6 +92,10 @@ impl Action {
         Self::DriverComplete,
         Self::DriverRefuse,
         Self::DriverTimeout,
+        Self::ZoneAppend,
+        Self::ZonePlug,
+        Self::ZoneUnplug,
+        Self::ZoneManagement,
         Self::Unknown,
     ];
 
@@ -117,6 +129,10 @@ impl Action {
             Self::DriverComplete => "drv C",
             Self::DriverRefuse => "drv R",
             Self::DriverTimeout => "drv T",
+            Self::ZoneAppend => "ZA",
+            Self::ZonePlug => "ZP",
+            Self::ZoneUnplug => "ZU",
+            Self::ZoneManagement => "ZM",
             Self::Unknown => "?",
         }
     }

@@ -9,7 +9,7 @@ use iotriage_store::ios::{IosSource, IosWriter};
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Plan;
 use iotriage_store::publish::Staging;
-use iotriage_trace::capture::{Capture, CaptureSummary, Discovery, ReadOptions, discover};
+use iotriage_trace::capture::{Capture, CaptureSummary, Discovery, ReadOptions, discover_with};
 use iotriage_trace::container::ByteCounter;
 use iotriage_trace::error::TraceError;
 use iotriage_trace::finding::{Finding, ImportLedger, Position, Severity};
@@ -32,7 +32,7 @@ const UNREADABLE: &str = "unreadable_capture";
 
 pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<()> {
     refuse_nesting(&archive.root, output.layout.root())?;
-    let discovery = discover(&archive.root)?;
+    let discovery = discover_with(&archive.root, &archive.hints)?;
     let name = archive_name(&archive.root);
     // One counter a capture: what a capture's report says must not depend on what is read beside it.
     let counters: Vec<ByteCounter> = discovery.captures.iter().map(|_| ByteCounter::default()).collect();
@@ -48,7 +48,7 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
                 stage: STAGE,
                 partition: capture.id.clone(),
                 logic_version: LOGIC_VERSION,
-                parameters: BTreeMap::from([("host".to_owned(), capture.host.clone()), ("format".to_owned(), capture.format.clone())]),
+                parameters: parameters(capture),
                 inputs: inputs(capture),
             };
             Ok(Partition {
@@ -99,6 +99,15 @@ fn refuse_nesting(archive: &Path, output: &Path) -> Result<()> {
 fn archive_name(root: &Path) -> String {
     let resolved = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     resolved.file_name().map_or_else(|| "archive".to_owned(), |n| n.to_string_lossy().into_owned())
+}
+
+/// What the rows of a capture depend on beside its files.
+fn parameters(capture: &Capture) -> BTreeMap<String, String> {
+    let mut parameters = BTreeMap::from([("host".to_owned(), capture.host.clone()), ("format".to_owned(), capture.format.clone())]);
+    if let Some(custom) = &capture.hints.blkparse {
+        parameters.insert("blkparse_format".to_owned(), custom.texts().join("\n"));
+    }
+    parameters
 }
 
 /// The files of a capture under their names in the archive.

@@ -188,6 +188,37 @@ fn inspect_says_format_clock_and_what_may_not_be_said() {
     assert_eq!(value["captures"][0]["clock"], "relative");
 }
 
+const CSV_FORMAT: &str = "%T.%t,%D,%a,%d,%S,%n,%p,%C\\n";
+
+#[test]
+fn a_blkparse_text_of_a_custom_format_is_read_by_its_format_and_unknown_without() {
+    let file = iotriage_fixtures::root().join("ok/blkparse_custom/csv.txt");
+    let file = file.to_str().unwrap();
+    assert_fails(&iotriage(&["inspect", file]), &["nothing recognised"]);
+    let ran = iotriage(&["inspect", file, "--blkparse-format", CSV_FORMAT]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("blkparse text") && ran.out.contains("259:1048"), "{}", ran.out);
+    assert_fails(&iotriage(&["inspect", file, "--blkparse-format", "%T.%t %x"]), &["--blkparse-format", "%T.%t %x", "character 8"]);
+    assert_fails(&iotriage(&["inspect", file, "--blkparse-format", "%T.%t %a %S"]), &["lacks the length"]);
+}
+
+#[test]
+fn another_blkparse_format_makes_ingest_of_that_text_run_again() {
+    let text = fs::read(iotriage_fixtures::root().join("ok/blkparse_custom/csv.txt")).unwrap();
+    let dir = folder(&[("h/csv.txt", &text), ("h/sda.blktrace.0", &records())]);
+    let out = tempfile::tempdir().unwrap();
+    let ingest = |format: &str| {
+        let (archive, output) = (dir.path().to_str().unwrap(), out.path().join("out"));
+        let ran = iotriage(&["ingest", archive, "-o", output.to_str().unwrap(), "--explain", "--blkparse-format", format]);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        ran.err
+    };
+    ingest(CSV_FORMAT);
+    assert!(ingest(CSV_FORMAT).contains("ingest: 0 made"));
+    let again = ingest("%T.%t,%D,%a,%d,%S,%n,%p,%C");
+    assert!(again.contains("ingest: 1 made") && again.contains("parameter blkparse_format changed"), "{again}");
+}
+
 #[test]
 fn wrong_settings_are_refused_with_what_is_expected() {
     for (args, word) in [
@@ -230,17 +261,17 @@ fn a_clock_that_steps_ahead_is_data_loss_and_no_stall() {
 
 #[test]
 fn a_capture_that_cannot_be_read_is_an_error_finding_beside_others_and_a_failure_alone() {
-    let v8 = fs::read(iotriage_fixtures::root().join("bad/blktrace/version_8/sda.blktrace.0")).unwrap();
-    let dir = folder(&[("new/sda.blktrace.0", &v8)]);
+    let ancient = fs::read(iotriage_fixtures::root().join("bad/blktrace/version_6/sda.blktrace.0")).unwrap();
+    let dir = folder(&[("new/sda.blktrace.0", &ancient)]);
     let (ran, _out) = run(dir.path());
-    assert_fails(&ran, &["no capture could be read", "version 8 is not supported"]);
+    assert_fails(&ran, &["no capture could be read", "version 6 is not supported"]);
     fs::create_dir(dir.path().join("old")).unwrap();
     fs::write(dir.path().join("old/sda.blktrace.0"), records()).unwrap();
     let (ran, out) = run(dir.path());
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("Error: 1 x unreadable_capture") && ran.out.contains("new/sda.blktrace.0"), "{}", ran.out);
     let report = fs::read_to_string(out.path().join("out/report/report.md")).unwrap();
-    assert!(report.contains("version 8 is not supported"), "the report says so too");
+    assert!(report.contains("version 6 is not supported"), "the report says so too");
     assert!(!report.contains(dir.path().to_str().unwrap()), "where the archive lies is not in the results");
     let ran = iotriage(&["inspect", dir.path().to_str().unwrap()]);
     assert!(ran.code == 1 && ran.out.contains("cannot be read"), "{}{}", ran.out, ran.err);

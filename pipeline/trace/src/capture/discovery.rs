@@ -18,7 +18,7 @@ use crate::container::{read_prefix, refuse_special, special_name};
 use crate::error::TraceError;
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::formats::recognised::{Recognised, looks_like_text, recognise};
-use crate::formats::{SNIFF_BYTES, blktrace, sniff};
+use crate::formats::{Hints, SNIFF_BYTES, blktrace};
 use crate::printable::printable;
 
 /// Directories deeper than this are not entered: no archive is, and the walk recurses.
@@ -43,10 +43,18 @@ struct Seen {
 /// Finds all captures below `root`, which may also be a single file.
 ///
 /// # Errors
+/// As [`discover_with`].
+pub fn discover(root: &Path) -> Result<Discovery, TraceError> {
+    discover_with(root, &Hints::default())
+}
+
+/// The same, with what is known about the logs beside what they say themselves.
+///
+/// # Errors
 /// [`TraceError::NotFound`], [`TraceError::Open`] or [`TraceError::SpecialFile`] for the root itself,
 /// [`TraceError::NothingRecognised`] if no file can be read. An unreadable file beside readable ones
 /// is a finding.
-pub fn discover(root: &Path) -> Result<Discovery, TraceError> {
+pub fn discover_with(root: &Path, hints: &Hints) -> Result<Discovery, TraceError> {
     let metadata = fs::metadata(root).map_err(|e| TraceError::open(root, e))?;
     let mut ledger = ImportLedger::new();
     let mut files = Vec::new();
@@ -69,7 +77,7 @@ pub fn discover(root: &Path) -> Result<Discovery, TraceError> {
         let name = file.relative.file_name().unwrap_or(OsStr::new("")).as_bytes().to_vec();
         let directory = file.relative.parent().map(PathBuf::from).unwrap_or_default();
         let cpu_name = CpuFileName::parse(&name);
-        match sniff_file(&file, cpu_name.is_some(), &mut seen, &mut ledger) {
+        match sniff_file(&file, cpu_name.is_some(), hints, &mut seen, &mut ledger) {
             Some(format) if format == blktrace_name() || format.is_empty() => match cpu_name {
                 Some(n) => sets.entry((directory, n.set.to_vec())).or_default().entry(n.cpu).or_default().push(file),
                 None => singles.push((file, format)),
@@ -92,6 +100,7 @@ pub fn discover(root: &Path) -> Result<Discovery, TraceError> {
     captures.sort_by(|a, b| (&a.id, &a.files).cmp(&(&b.id, &b.files)));
     for capture in &mut captures {
         capture.id = id::make_unique(std::mem::take(&mut capture.id), &mut taken);
+        capture.hints = hints.for_format(&capture.format);
     }
     captures.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(Discovery { root: root.to_path_buf(), captures, ledger })
@@ -169,7 +178,7 @@ impl Walk<'_> {
 }
 
 /// The format of a file: `Some("")` for an empty member of a per-CPU set, `None` if it is not to be read.
-fn sniff_file(file: &Listed, named_for_cpu: bool, seen: &mut Seen, ledger: &mut ImportLedger) -> Option<&'static str> {
+fn sniff_file(file: &Listed, named_for_cpu: bool, hints: &Hints, seen: &mut Seen, ledger: &mut ImportLedger) -> Option<&'static str> {
     let relative = file.relative.as_path();
     let prefix = match read_prefix(&file.path, SNIFF_BYTES) {
         Ok(prefix) => prefix,
@@ -184,8 +193,8 @@ fn sniff_file(file: &Listed, named_for_cpu: bool, seen: &mut Seen, ledger: &mut 
             return None;
         }
     };
-    if let Some(format) = sniff(&prefix) {
-        return Some(format.descriptor().name);
+    if let Some(format) = hints.sniff(&prefix) {
+        return Some(format);
     }
     if prefix.is_empty() {
         // A CPU that saw no I/O leaves an empty file; elsewhere one is odd, but nothing is missing.
@@ -255,6 +264,7 @@ fn new_capture(relative: &Path, format: &str, files: Vec<Listed>, missing_cpus: 
         bytes_on_disk: files.iter().map(|f| f.bytes).collect(),
         files: files.into_iter().map(|f| f.path).collect(),
         missing_cpus,
+        hints: Hints::default(),
     }
 }
 

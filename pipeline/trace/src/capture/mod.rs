@@ -18,10 +18,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use discovery::discover;
+pub use discovery::{discover, discover_with};
 pub use reading::{CaptureSummary, ReadOptions, RowSink};
 
 use crate::finding::ImportLedger;
+use crate::formats::Hints;
 
 /// The files that one run of a tracer left behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,9 @@ pub struct Capture {
     pub bytes_on_disk: Vec<u64>,
     /// CPU numbers between those of the set whose file is missing, sorted.
     pub missing_cpus: Vec<u32>,
+    /// What was given to read it by.
+    #[serde(default)]
+    pub hints: Hints,
 }
 
 /// What an archive holds.

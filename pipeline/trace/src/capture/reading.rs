@@ -11,7 +11,7 @@ use crate::container::ByteCounter;
 use crate::error::TraceError;
 use crate::event::EventBatch;
 use crate::finding::{Finding, ImportLedger, Position, Severity};
-use crate::formats::{self, EventSource, Input, Phases};
+use crate::formats::{EventSource, Input, Phases};
 use crate::loss::LossSpan;
 use crate::pairing::{DeviceSummary, Pairer, PairingOptions};
 use crate::record::{Clock, IoRecord};
@@ -136,10 +136,6 @@ impl Capture {
     /// # Errors
     /// As [`Capture::read`].
     pub fn open(&self, counter: &ByteCounter, ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
-        let Some(format) = formats::by_name(&self.format) else {
-            let hint = format!("format {} is not known", crate::printable::quoted(self.format.as_bytes()));
-            return Err(TraceError::NothingRecognised { path: self.first_path(), hint });
-        };
         let inputs = self
             .files
             .iter()
@@ -149,7 +145,10 @@ impl Capture {
                 shown: self.shown.get(i).map_or_else(|| path.display().to_string(), Clone::clone).into(),
             })
             .collect();
-        format.open(inputs, counter, ledger)
+        self.hints.open(&self.format, inputs, counter, ledger).unwrap_or_else(|| {
+            let hint = format!("format {} is not known", crate::printable::quoted(self.format.as_bytes()));
+            Err(TraceError::NothingRecognised { path: self.first_path(), hint })
+        })
     }
 
     /// How findings about the capture as a whole name it: its file, or its set of files.

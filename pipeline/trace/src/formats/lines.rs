@@ -9,7 +9,9 @@ use std::sync::Arc;
 use super::completed::field::DiskNames;
 use super::line_tallies::{LineLosses, OtherEvents};
 use super::reorder::Reorder;
-use super::{EventSource, SNIFF_BYTES, Sniff};
+use super::{EventSource, Format, FormatDescriptor, Input, SNIFF_BYTES, Sniff};
+use crate::container::{self, ByteCounter};
+use crate::error::TraceError;
 use crate::event::{BlockEvent, EventBatch};
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
@@ -185,6 +187,43 @@ pub trait LineParser: Send {
 
     /// The clock of its times.
     fn clock(&self) -> Clock;
+}
+
+/// A format whose captures are one text file each, and whose lines are events.
+pub(super) struct LineFormat<P> {
+    /// What it is.
+    pub(super) descriptor: &'static FormatDescriptor,
+    /// Makes a parser of its lines.
+    pub(super) parser: fn() -> P,
+}
+
+impl<P: LineParser + 'static> Format for LineFormat<P> {
+    fn descriptor(&self) -> &'static FormatDescriptor {
+        self.descriptor
+    }
+
+    fn sniff(&self, prefix: &[u8]) -> Sniff {
+        sniff_lines(&(self.parser)(), prefix)
+    }
+
+    fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
+        open_lines(inputs, counter, (self.parser)())
+    }
+}
+
+/// Opens the one file of a text capture.
+pub(super) fn open_lines<P: LineParser + 'static>(
+    inputs: Vec<Input>,
+    counter: &ByteCounter,
+    parser: P,
+) -> Result<Box<dyn EventSource>, TraceError> {
+    match inputs.into_iter().next() {
+        Some(input) => {
+            let opened = container::open(&input.path, counter)?;
+            Ok(Box::new(LineSource::new(opened.reader, parser, input.shown)))
+        }
+        None => Ok(Box::new(LineSource::new(Box::new(std::io::empty()), parser, "".into()))),
+    }
 }
 
 /// Sniffs a line format: at least half of the first lines must be events or belong to it.

@@ -5,14 +5,15 @@
 //! in order of completion, and reports what it could not read. It gives events no meaning; that is
 //! [`pairing`](crate::pairing)'s. To add a format: a folder here, a line in [`ALL`].
 
-pub mod biosnoop;
-pub mod biosnoop_bt;
+mod biosnoop;
+mod biosnoop_bt;
 pub mod blkparse;
 pub mod blktrace;
-pub mod bpftrace;
+mod bpftrace;
 mod completed;
 pub mod ftrace;
-pub mod iosnoop;
+mod hints;
+mod iosnoop;
 mod line_tallies;
 pub mod lines;
 pub mod perf_script;
@@ -24,6 +25,8 @@ mod tracepoint;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+
+pub use hints::Hints;
 
 use crate::container::ByteCounter;
 use crate::error::TraceError;
@@ -114,11 +117,11 @@ pub trait EventSource: Send {
 /// Every format, in the order in which they are asked.
 pub static ALL: [&dyn Format; 9] = [
     &blktrace::Blktrace,
-    &blkparse::Blkparse,
-    &bpftrace::Bpftrace,
-    &biosnoop::Biosnoop,
-    &biosnoop_bt::BiosnoopBt,
-    &iosnoop::Iosnoop,
+    blkparse::BLKPARSE,
+    bpftrace::BPFTRACE,
+    biosnoop::BIOSNOOP,
+    biosnoop_bt::BIOSNOOP_BT,
+    iosnoop::IOSNOOP,
     &ftrace::Ftrace,
     &trace_cmd::TraceCmd,
     &perf_script::PerfScript,

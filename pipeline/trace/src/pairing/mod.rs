@@ -245,6 +245,7 @@ impl Pairer {
             Action::Sleep | Action::Plug | Action::Unplug | Action::TimerUnplug | Action::Abort | Action::DriverData | Action::Unknown => {}
             // Dealt with above: their device is a disk's name, not one that has requests.
             Action::DriverIssue | Action::DriverComplete | Action::DriverRefuse | Action::DriverTimeout => {}
+            Action::ZoneAppend | Action::ZonePlug | Action::ZoneUnplug | Action::ZoneManagement => {}
         }
         self.unswept += 1;
         // A sweep costs as much as there are entries: not without as many events since the last one,

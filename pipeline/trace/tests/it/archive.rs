@@ -157,12 +157,12 @@ fn missing_cpu_files_are_named_and_are_a_loss_only_with_evidence() {
 #[test]
 fn a_version_that_is_not_read_is_refused_by_its_number() {
     let place = tempfile::tempdir().expect("temporary directory");
-    for (name, bytes) in script::build(&format!("{ONE}\nversion 8\n")) {
+    for (name, bytes) in script::build(&format!("{ONE}\nversion 9\n")) {
         fs::write(place.path().join(name), bytes).expect("file is written");
     }
     let found = discover(place.path()).expect("it is blktrace");
     let error = found.captures[0].read(&mut |_| {}).expect_err("refused").to_string();
-    assert!(error.contains("version 8") && error.contains("blkparse"), "{error}");
+    assert!(error.contains("version 9") && error.contains("blkparse"), "{error}");
 }
 
 #[test]

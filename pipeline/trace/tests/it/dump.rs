@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use iotriage_trace::capture::{Capture, CaptureSummary, discover};
+use iotriage_trace::capture::{Capture, CaptureSummary, discover_with};
 use iotriage_trace::finding::ImportLedger;
+use iotriage_trace::formats::Hints;
 use iotriage_trace::printable::printable;
 use iotriage_trace::record::{Flags, IoRecord};
 
@@ -17,8 +18,13 @@ pub(crate) fn read(capture: &Capture) -> (Vec<IoRecord>, CaptureSummary) {
 
 /// Everything that discovering and reading `path` gives. Nothing in it names the machine.
 pub(crate) fn archive(path: &Path) -> String {
+    archive_with(path, &Hints::default())
+}
+
+/// The same, with what is known of its logs.
+pub(crate) fn archive_with(path: &Path, hints: &Hints) -> String {
     let mut out = String::new();
-    let discovery = match discover(path) {
+    let discovery = match discover_with(path, hints) {
         Ok(discovery) => discovery,
         Err(error) => return format!("error: {}\n", local(&error.to_string(), path)),
     };

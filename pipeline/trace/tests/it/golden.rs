@@ -1,11 +1,15 @@
 //! Every input below `fixtures/ok/<format>` and `fixtures/bad/<format>` against its `.expected`.
 //!
 //! A file added is a test added. `BLESS=1` writes the expected output; without it a missing one
-//! fails. An input ending in `.events` is a script of blktrace files (see `script`): it is built into
+//! fails. A `.format` beside an input is what `blkparse -f` and `-F` were given, a format a line.
+//! An input ending in `.events` is a script of blktrace files (see `script`): it is built into
 //! a directory of its name beside it, so that the binary files can be given to other tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use iotriage_trace::formats::Hints;
+use iotriage_trace::formats::blkparse::CustomFormat;
 
 use crate::{dump, fixtures, script};
 
@@ -18,8 +22,17 @@ fn inputs(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
     paths.sort();
     // Directories are what scripts are built into.
-    paths.retain(|p| p.is_file() && p.extension().is_none_or(|e| e != "expected" && e != "md"));
+    paths.retain(|p| p.is_file() && p.extension().is_none_or(|e| !["expected", "format", "md"].iter().any(|other| e == *other)));
     paths
+}
+
+/// What was given to read an input by.
+fn hints(input: &Path) -> Hints {
+    let mut path = input.to_path_buf().into_os_string();
+    path.push(".format");
+    let Ok(text) = fs::read_to_string(PathBuf::from(path)) else { return Hints::default() };
+    let texts: Vec<String> = text.lines().map(str::to_owned).collect();
+    Hints { blkparse: Some(CustomFormat::parse(&texts).unwrap_or_else(|e| panic!("{}: {e}", input.display()))) }
 }
 
 /// Builds a script's files beside it, or checks that those there are what it builds.
@@ -50,7 +63,7 @@ fn check(directory: &str, at_least: usize) {
         for input in inputs(&format) {
             let is_script = input.extension().is_some_and(|e| e == "events");
             let archive = if is_script { built(&input) } else { input.clone() };
-            let got = dump::archive(&archive);
+            let got = dump::archive_with(&archive, &hints(&input));
             let mut expected_path = input.clone().into_os_string();
             expected_path.push(".expected");
             let expected_path = PathBuf::from(expected_path);

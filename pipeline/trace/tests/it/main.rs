@@ -8,9 +8,12 @@
 //! | `golden` | every input below `fixtures/ok` and `fixtures/bad` against its `.expected` |
 //! | `archive` | directories, links, special files, ids |
 //! | `one_request` | one I/O as five tools log it |
+//! | `traps` | the list of traps against the inputs and tests that it names |
+//! | `custom_format` | custom formats of blkparse, printed and read back |
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
+//! | `sample_table` | every public sample of the blktrace family: read, and every line accounted for |
 //! | `public_samples` | real captures that are not part of the project, where present |
 
 #![allow(clippy::print_stderr)]
@@ -18,13 +21,16 @@
 mod archive;
 mod blkparse;
 mod driver;
+mod custom_format;
 mod dump;
 mod golden;
 mod one_request;
 mod properties;
 mod public_samples;
+mod sample_table;
 mod script;
 mod tracepoints;
+mod traps;
 
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@ use std::fs;
 use iotriage_trace::capture::discover;
 use iotriage_trace::event::{Action, BlockEvent, EventBatch};
 use iotriage_trace::finding::Severity;
-use iotriage_trace::formats::blktrace::record::Header;
+use iotriage_trace::formats::blktrace::record::{Header, Magic, Version};
 use iotriage_trace::formats::rwbs::parse_rwbs;
 use iotriage_trace::formats::{self, sniff};
 use iotriage_trace::pairing::{Pairer, PairingOptions};
@@ -15,8 +15,8 @@ use proptest::prelude::*;
 use crate::{dump, fixtures, script};
 
 /// A valid stream to be damaged: the richest of the good scripts.
-fn valid() -> Vec<u8> {
-    let text = fs::read_to_string(fixtures().join("ok/blktrace/flush_sequence.events")).expect("script is there");
+fn valid(script: &str) -> Vec<u8> {
+    let text = fs::read_to_string(fixtures().join("ok/blktrace").join(script)).expect("script is there");
     script::build(&text).into_values().next().expect("one file")
 }
 
@@ -84,9 +84,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_bytes_never_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..4096), magic in prop::bool::ANY) {
+    fn random_bytes_never_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..4096), magic in prop::bool::ANY, version in 7_u8..9) {
         if magic && bytes.len() >= 4 {
-            bytes[..4].copy_from_slice(&[7, 0x74, 0x61, 0x65]);
+            bytes[..4].copy_from_slice(&[version, 0x74, 0x61, 0x65]);
         }
         read_bytes(&bytes);
         sniff(&bytes);
@@ -96,8 +96,9 @@ proptest! {
     fn damaged_records_never_panic_and_never_add_requests(
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
         cut in any::<prop::sample::Index>(),
+        which in prop::sample::select(vec!["flush_sequence.events", "version_8.events"]),
     ) {
-        let mut bytes = valid();
+        let mut bytes = valid(which);
         for (at, value) in damage {
             let at = at.index(bytes.len());
             bytes[at] = value;
@@ -110,8 +111,10 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_inside_a_record_is_always_reported(cut in 1_usize..48) {
-        let mut bytes = valid();
+    fn a_cut_inside_a_record_is_always_reported(
+        cut in 1_usize..48, which in prop::sample::select(vec!["flush_sequence.events", "version_8.events"]),
+    ) {
+        let mut bytes = valid(which);
         bytes.truncate(bytes.len() - cut);
         let (_, worst) = read_bytes(&bytes).expect("the rest is readable");
         prop_assert!(worst >= Severity::DataLoss);
@@ -254,13 +257,18 @@ proptest! {
 
     #[test]
     fn headers_read_back_as_written_in_either_byte_order(
-        words in prop::array::uniform8(any::<u32>()), time in any::<u64>(), sector in any::<u64>(), big in prop::bool::ANY,
+        words in prop::array::uniform8(any::<u32>()), times in prop::array::uniform3(any::<u64>()), big_endian in prop::bool::ANY,
+        version in prop::sample::select(vec![Version::V7, Version::V8]),
     ) {
+        let action = if version == Version::V7 { times[2] & 0xffff_ffff } else { times[2] };
         let header = Header {
-            sequence: words[0], time, sector, bytes: words[1], action: words[2], pid: words[3], device: words[4],
+            version, sequence: words[0], time: times[0], sector: times[1], bytes: words[1], action, pid: words[3], device: words[4],
             cpu: words[5], error: words[6] as u16, pdu_len: words[7] as u16,
         };
-        prop_assert_eq!(Header::decode(&header.encode(big), big), header);
+        let bytes = header.encode(big_endian);
+        let magic = Magic { big_endian, version: version.number() };
+        prop_assert_eq!(Magic::of(&bytes), Some(magic));
+        prop_assert_eq!(Header::decode(&bytes, magic), Some(header));
     }
 }
 

@@ -11,36 +11,19 @@
 
 mod line;
 
-use super::completed::{open_table, sniff_table};
-use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
-use crate::container::ByteCounter;
-use crate::error::TraceError;
-use crate::finding::ImportLedger;
+use super::completed::TableFormat;
+use super::{Format, FormatDescriptor, Phases};
 use line::BiosnoopTable;
 
 /// The format of biosnoop's table.
-#[derive(Debug)]
-pub struct Biosnoop;
-
-static DESCRIPTOR: FormatDescriptor = FormatDescriptor {
-    name: "biosnoop",
-    title: "biosnoop table (bcc, libbpf)",
-    clock: "since the first completion; a time of day has no date and is not anchored",
-    ordering: "by completion, out of order by milliseconds; restored",
-    units: "s, ms (10 us; 1 us with libbpf), 512 B sectors",
-    phases: Phases { queue: true, insert: false, issue: true, complete: true },
+pub(super) const BIOSNOOP: &dyn Format = &TableFormat {
+    descriptor: &FormatDescriptor {
+        name: "biosnoop",
+        title: "biosnoop table (bcc, libbpf)",
+        clock: "since the first completion; a time of day has no date and is not anchored",
+        ordering: "by completion, out of order by milliseconds; restored",
+        units: "s, ms (10 us; 1 us with libbpf), 512 B sectors",
+        phases: Phases { queue: true, insert: false, issue: true, complete: true },
+    },
+    parser: BiosnoopTable::default,
 };
-
-impl Format for Biosnoop {
-    fn descriptor(&self) -> &'static FormatDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn sniff(&self, prefix: &[u8]) -> Sniff {
-        sniff_table(&mut BiosnoopTable::default(), prefix)
-    }
-
-    fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
-        open_table(inputs, counter, BiosnoopTable::default())
-    }
-}

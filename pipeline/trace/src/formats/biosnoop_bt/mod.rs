@@ -11,42 +11,26 @@
 //! [`Op::Other`] of 0 bytes. Milliseconds are cut, not rounded: 0 is anything below one.
 
 use super::completed::field::{DiskNames, MS, comm, last_word, lost_events};
-use super::completed::{Remark, Row, TableParser, open_table, sniff_table};
+use super::completed::{Remark, Row, TableFormat, TableParser};
 use super::lines::{decimal, decimal32, word};
-use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
-use crate::container::ByteCounter;
-use crate::error::TraceError;
+use super::{Format, FormatDescriptor, Phases};
 use crate::event::CompletedIo;
-use crate::finding::{ImportLedger, Severity};
+use crate::finding::Severity;
 use crate::names::NameId;
 use crate::record::{Clock, DeviceId, Flags, Op};
 
 /// The format of biosnoop.bt's table.
-#[derive(Debug)]
-pub struct BiosnoopBt;
-
-static DESCRIPTOR: FormatDescriptor = FormatDescriptor {
-    name: "biosnoop_bt",
-    title: "biosnoop.bt table (bpftrace)",
-    clock: "since the tracer's start",
-    ordering: "by completion, out of order by milliseconds; restored",
-    units: "ms; no sectors or lengths",
-    phases: Phases { queue: false, insert: false, issue: true, complete: true },
+pub(super) const BIOSNOOP_BT: &dyn Format = &TableFormat {
+    descriptor: &FormatDescriptor {
+        name: "biosnoop_bt",
+        title: "biosnoop.bt table (bpftrace)",
+        clock: "since the tracer's start",
+        ordering: "by completion, out of order by milliseconds; restored",
+        units: "ms; no sectors or lengths",
+        phases: Phases { queue: false, insert: false, issue: true, complete: true },
+    },
+    parser: Table::default,
 };
-
-impl Format for BiosnoopBt {
-    fn descriptor(&self) -> &'static FormatDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn sniff(&self, prefix: &[u8]) -> Sniff {
-        sniff_table(&mut Table::default(), prefix)
-    }
-
-    fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
-        open_table(inputs, counter, Table::default())
-    }
-}
 
 /// How a table names its disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

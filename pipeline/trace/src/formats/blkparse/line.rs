@@ -7,32 +7,51 @@
 //! | Q I D B | `sector + n [comm]`; without data `[comm]`; passthrough `bytes (cdb) [comm]` |
 //! | C R | `sector + n [error]`; without data `sector [error]`; passthrough `(cdb) [error]` |
 //! | G M F S | `sector + n [comm]` |
-//! | P U UT | `[comm]`, for U and UT a number |
+//! | P U UT ZP ZU | `[comm]`, for U, UT and ZU a number |
 //! | X | `sector / new_sector [comm]` |
 //! | A | `sector + n <- (maj,min) sector` |
 //! | m | text |
 //!
 //! `-t` puts `(elapsed)` before the brackets. A line of a cgroup carries `inode,generation` between
-//! pid and action. A comm may hold spaces and brackets: it goes to the line's last `]`.
+//! pid and action. A comm may hold spaces and brackets: it goes to the last `]` that leaves it no longer
+//! than a comm can be. Proposed versions print an I/O priority after RWBS (`N`, or `BEST 4`) and, behind
+//! the error of a zone append, the sector it got. People put stars before lines and remarks behind them.
 
+use super::custom::CustomFormat;
+use super::pattern::COMM_BYTES;
 use crate::event::{Action, BlockEvent};
 use crate::formats::lines::{LineParser, Parsed, decimal, decimal32, device_id, word};
 use crate::formats::rwbs::parse_rwbs;
 use crate::names::NameId;
 use crate::record::{Clock, DeviceId};
 
-/// The syntax of blkparse's lines.
+/// The syntax of blkparse's lines: the default layout and, where one was given, a custom one.
 #[derive(Debug)]
-pub(super) struct BlkparseLine;
+pub(super) struct BlkparseLine {
+    custom: Option<CustomFormat>,
+    /// What lines of a format without a device are taken to be of.
+    without_device: DeviceId,
+}
 
-/// Starts of the lines that blkparse prints around the events.
-const AROUND: [&[u8]; 19] = [
+impl BlkparseLine {
+    /// Lines printed with `custom` where it fits, else with the default layout, which messages keep.
+    pub(super) fn new(custom: Option<CustomFormat>) -> Self {
+        Self { custom, without_device: DeviceId::from_name(b"unknown").unwrap_or(DeviceId { major: 0, minor: 0 }) }
+    }
+}
+
+const INPUT_FILE: &[u8] = b"Input file ";
+
+/// Starts of the lines that blkparse, and blktrace beside it, print around the events.
+const AROUND: [&[u8]; 21] = [
     b"CPU",
+    b"=== ",
+    b"Total: ",
     b"Total (",
     b"Throughput (",
     b"Events (",
     b"Skips:",
-    b"Input file ",
+    INPUT_FILE,
     b"Reads Queued:",
     b"Read Dispatches:",
     b"Reads Requeued:",
@@ -54,15 +73,50 @@ impl LineParser for BlkparseLine {
     }
 
     fn parse<'a>(&self, line: &'a [u8]) -> Parsed<'a> {
-        let (device, rest) = word(line);
-        match device_id(device) {
-            Some(device) => parse_event(device, rest),
-            None => {
-                let text = line.trim_ascii_start();
-                if AROUND.iter().any(|start| text.starts_with(start)) { Parsed::Other } else { Parsed::Foreign }
-            }
+        let line = without_marks(line);
+        let Some(custom) = &self.custom else { return parse_default(line) };
+        match custom.match_line(line, self.without_device) {
+            Ok(parsed) => parsed,
+            Err(miss) => match parse_default(line) {
+                // Two fields in their places: a damaged line rather than another text.
+                Parsed::Foreign | Parsed::Bad { .. } if miss.fields >= 2 => miss.as_bad(),
+                parsed => parsed,
+            },
         }
     }
+}
+
+/// The line without stars before it, and without what blkparse's other output left behind it:
+/// `[fio]Input file sda.blktrace.1 added`.
+fn without_marks(line: &[u8]) -> &[u8] {
+    let start = line.iter().position(|b| !matches!(b, b'*' | b'>' | b' ' | b'\t')).unwrap_or(line.len());
+    let is_marked = line.iter().take(start).any(|b| matches!(b, b'*' | b'>'));
+    let line = if is_marked { line.get(start..).unwrap_or_default() } else { line };
+    if line.ends_with(b" added")
+        && let Some(at) = line.windows(INPUT_FILE.len()).rposition(|w| w == INPUT_FILE)
+        && at > 0
+    {
+        return line.get(..at).unwrap_or_default();
+    }
+    line
+}
+
+fn parse_default(line: &[u8]) -> Parsed<'_> {
+    let (device, rest) = word(line);
+    if let Some(device) = device_id(device) {
+        return parse_event(device, rest);
+    }
+    let text = line.trim_ascii_start();
+    if let Some(count) = dropped_events(text) {
+        return Parsed::Lost { count, cpu: None };
+    }
+    if AROUND.iter().any(|start| text.starts_with(start)) { Parsed::Other } else { Parsed::Foreign }
+}
+
+/// `You have 42 dropped events, consider using a larger buffer size (-b)`, as blktrace says at its end.
+fn dropped_events(text: &[u8]) -> Option<u64> {
+    let (count, rest) = word(text.strip_prefix(b"You have ")?);
+    rest.starts_with(b" dropped events").then(|| decimal(count))?
 }
 
 /// `0.000803590`, ns.
@@ -77,7 +131,7 @@ fn time_ns(text: &[u8]) -> Option<i64> {
     i64::try_from(ns).ok()
 }
 
-fn action_of(letters: &[u8]) -> Option<Action> {
+pub(super) fn action_of(letters: &[u8]) -> Option<Action> {
     Some(match letters {
         b"Q" => Action::Queue,
         b"M" => Action::BackMerge,
@@ -94,6 +148,10 @@ fn action_of(letters: &[u8]) -> Option<Action> {
         b"X" => Action::Split,
         b"B" => Action::Bounce,
         b"A" => Action::Remap,
+        b"ZA" => Action::ZoneAppend,
+        b"ZP" => Action::ZonePlug,
+        b"ZU" => Action::ZoneUnplug,
+        b"ZM" => Action::ZoneManagement,
         _ => return None,
     })
 }
@@ -121,8 +179,8 @@ fn parse_event(device: DeviceId, rest: &[u8]) -> Parsed<'_> {
 /// ftrace's tracer `blk` prints these as blkparse does, behind a head of its own.
 pub(in crate::formats) fn parse_body(device: DeviceId, (time, cpu, pid): (i64, u32, u32), rest: &[u8]) -> Parsed<'_> {
     let (mut letters, mut rest) = word(rest);
-    if device_id(letters).is_some() {
-        (letters, rest) = word(rest); // the cgroup's inode and generation
+    if is_cgroup(letters) {
+        (letters, rest) = word(rest);
     }
     if letters == b"m" {
         return Parsed::Other;
@@ -145,16 +203,39 @@ pub(in crate::formats) fn parse_body(device: DeviceId, (time, cpu, pid): (i64, u
         flags,
         passthrough: false,
     };
-    let extent = rest.trim_ascii();
+    let extent = behind_priority(rest).trim_ascii();
     match action {
-        Action::Plug | Action::Unplug | Action::TimerUnplug => Parsed::Event(event, bracketed(extent)),
+        Action::Plug | Action::Unplug | Action::TimerUnplug | Action::ZonePlug | Action::ZoneUnplug => {
+            Parsed::Event(event, comm_of(extent))
+        }
         Action::Remap => match extent_of(extent, &mut event) {
-            Ok(_) => Parsed::Event(event, None),
+            Ok(from) if from.is_empty() || from.starts_with(b"<-") => Parsed::Event(event, None),
+            Ok(from) => bad("remap", "<- (major,minor) sector", from),
             Err(failure) => failure,
         },
         Action::Split => parse_split(extent, event),
-        Action::Complete | Action::Requeue => parse_ended(extent, event),
+        Action::Complete | Action::Requeue | Action::ZoneAppend => parse_ended(extent, event),
         _ => parse_started(extent, event),
+    }
+}
+
+/// A cgroup's inode and generation, `1f,1`: hexadecimal.
+fn is_cgroup(text: &[u8]) -> bool {
+    let is_hex = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_hexdigit);
+    let mut parts = text.split(|b| *b == b',');
+    parts.next().is_some_and(is_hex) && parts.next().is_some_and(is_hex) && parts.next().is_none()
+}
+
+/// What follows an I/O priority: `N`, `R`, `B` or `I`, or in four letters with a level, `BEST 4`.
+fn behind_priority(text: &[u8]) -> &[u8] {
+    let (class, rest) = word(text);
+    match class {
+        b"N" | b"R" | b"B" | b"I" => rest,
+        b"NONE" | b"REAL" | b"BEST" | b"IDLE" => {
+            let (level, behind) = word(rest);
+            if decimal(level).is_some() { behind } else { rest }
+        }
+        _ => text,
     }
 }
 
@@ -186,13 +267,17 @@ fn parse_split(text: &[u8], mut event: BlockEvent) -> Parsed<'_> {
     let (new, rest) = word(rest);
     let Some(to) = decimal(new) else { return bad("new_sector", "unsigned integer", new) };
     event.sector = from;
-    event.split_at = if to >= from {
-        to
-    } else {
-        let low = (from & !u64::from(u32::MAX)) | (to & u64::from(u32::MAX));
-        if low >= from { low } else { low.saturating_add(1 << 32) }
-    };
-    Parsed::Event(event, bracketed(rest.trim_ascii()))
+    event.split_at = split_target(from, to);
+    Parsed::Event(event, comm_of(rest.trim_ascii()))
+}
+
+/// The sector at which a bio from `from` on was split, of which blkparse prints the lower 32 bits.
+pub(super) fn split_target(from: u64, printed: u64) -> u64 {
+    if printed >= from {
+        return printed;
+    }
+    let low = (from & !u64::from(u32::MAX)) | (printed & u64::from(u32::MAX));
+    if low >= from { low } else { low.saturating_add(1 << 32) }
 }
 
 /// C and R: the brackets hold an error.
@@ -204,7 +289,7 @@ fn parse_ended(text: &[u8], mut event: BlockEvent) -> Parsed<'_> {
     // Without a sector it is a passthrough command: `C   R (12 00) [0]`, `C   R [0]`.
     event.passthrough = rest.len() == text.len();
     let Some(error) = bracketed(rest) else { return bad("error", "a number in brackets", rest) };
-    let Some(error_number) = signed(error) else { return bad("error", "a number in brackets", error) };
+    let Some(error_number) = signed_errno(error) else { return bad("error", "a number in brackets", error) };
     if event.action == Action::Complete {
         event.error = error_number;
     }
@@ -212,7 +297,7 @@ fn parse_ended(text: &[u8], mut event: BlockEvent) -> Parsed<'_> {
 }
 
 /// blkparse prints the record's 16 bits unsigned, the sign being lost: 65531 is -5.
-fn signed(text: &[u8]) -> Option<i32> {
+pub(super) fn signed_errno(text: &[u8]) -> Option<i32> {
     match text.strip_prefix(b"-") {
         Some(digits) => Some(-i32::from(u16::try_from(decimal(digits)?).ok()?)),
         None => Some(i32::from(u16::try_from(decimal(text)?).ok()? as i16)),
@@ -232,8 +317,8 @@ fn parse_started(text: &[u8], mut event: BlockEvent) -> Parsed<'_> {
         event.sector = 0;
     }
     // md prints no comm where it has none: `Q  WS 1479315464 + 63392`.
-    match bracketed(rest) {
-        Some(comm) => Parsed::Event(event, (comm != b"(null)").then_some(comm)),
+    match bracketed_comm(rest) {
+        Some(comm) => Parsed::Event(event, named(comm)),
         None if rest.is_empty() && !text.is_empty() => Parsed::Event(event, None),
         None => bad("comm", "a name in brackets", rest),
     }
@@ -244,11 +329,32 @@ fn text_has_plus(text: &[u8]) -> bool {
     word(word(text).1).0 == b"+"
 }
 
-/// What stands between the first `[` and the last `]`.
+/// What stands between the first `[` and the first `]` behind it.
 fn bracketed(text: &[u8]) -> Option<&[u8]> {
     let open = text.iter().position(|b| *b == b'[')?;
-    let close = text.iter().rposition(|b| *b == b']')?;
-    text.get(open + 1..close)
+    let behind = text.get(open + 1..)?;
+    behind.get(..behind.iter().position(|b| *b == b']')?)
+}
+
+/// A thread's name between the first `[` and the last `]` that can end one: a name may hold brackets,
+/// and a remark behind it too.
+fn bracketed_comm(text: &[u8]) -> Option<&[u8]> {
+    let open = text.iter().position(|b| *b == b'[')?;
+    let behind = text.get(open + 1..)?;
+    let possible = behind.get(..=COMM_BYTES).unwrap_or(behind);
+    match possible.iter().rposition(|b| *b == b']') {
+        Some(close) => behind.get(..close),
+        None => bracketed(text),
+    }
+}
+
+/// The same, `None` for what blkparse prints where it knows no name.
+fn comm_of(text: &[u8]) -> Option<&[u8]> {
+    bracketed_comm(text).and_then(named)
+}
+
+fn named(comm: &[u8]) -> Option<&[u8]> {
+    (comm != b"(null)").then_some(comm)
 }
 
 #[cfg(test)]
@@ -256,8 +362,12 @@ mod tests {
     use super::*;
     use crate::record::{Flags, Op};
 
+    fn plain() -> BlkparseLine {
+        BlkparseLine::new(None)
+    }
+
     fn event(line: &str) -> (BlockEvent, Option<String>) {
-        match BlkparseLine.parse(line.as_bytes()) {
+        match plain().parse(line.as_bytes()) {
             Parsed::Event(event, name) => (event, name.map(|n| String::from_utf8_lossy(n).into_owned())),
             other => panic!("{line}: {other:?}"),
         }
@@ -326,15 +436,75 @@ mod tests {
         let (e, _) = event("  8,2    1        1     0.000000000 17852  A   W 24391512 + 160 <- (253,0) 20481880");
         assert_eq!((e.action, e.sector, e.bytes), (Action::Remap, 24_391_512, 160 * 512));
         let message = b"  8,0    2        0     0.000000000 39952 1,0  m   N bfq [bfq_limit_depth] wr_busy 0";
-        assert_eq!(BlkparseLine.parse(message), Parsed::Other);
+        assert_eq!(plain().parse(message), Parsed::Other);
         assert_eq!(event("8,0 2 3 0.000000000 399 1,0 Q R 8 + 8 [x]").0.sector, 8);
-        assert_eq!(BlkparseLine.parse(b" Reads Queued:           0,        0KiB"), Parsed::Other);
-        assert_eq!(BlkparseLine.parse(b"Dear list,"), Parsed::Foreign);
+        assert_eq!(event("8,0 2 3 0.000000000 399 1f2e,a Q R 8 + 8 [x]").0.sector, 8);
+        assert_eq!(plain().parse(b" Reads Queued:           0,        0KiB"), Parsed::Other);
+        assert_eq!(plain().parse(b"Dear list,"), Parsed::Foreign);
+    }
+
+    #[test]
+    fn priorities_and_the_sector_of_a_zone_append_are_passed_over() {
+        for line in [
+            "252,0 7 1 0.000000000 11683 Q WZS NONE 0 16 + 8 [blkdiscard]",
+            "252,0 7 1 0.000000000 11683 Q WZS BEST 4 16 + 8 [blkdiscard]",
+            "252,0 7 1 0.000000000 11683 Q WZS N 16 + 8 [blkdiscard]",
+            "252,0 7 1 0.000000000 11683 Q WZS 16 + 8 [blkdiscard]",
+        ] {
+            let (e, name) = event(line);
+            assert_eq!((e.op, e.sector, e.bytes, name.as_deref()), (Op::WriteZeroes, 16, 4096, Some("blkdiscard")), "{line}");
+        }
+        let (e, _) = event("252,0 15  5 92.785541527    86  C ZAS N 262144 + 8 [65531] <262152>");
+        assert_eq!((e.op, e.sector, e.bytes, e.error), (Op::Write, 262_144, 4096, -5));
+        assert_eq!(event("252,0 8 1 0.000000000 61 C ZRAS N 0 + 0 [0]").0.op, Op::Other);
+    }
+
+    #[test]
+    fn zone_write_plugs_are_events_of_their_own() {
+        let (e, name) = event("252,0 8 1 0.000000000 61 ZP R [dd]");
+        assert_eq!((e.action, name.as_deref()), (Action::ZonePlug, Some("dd")));
+        assert_eq!(event("252,0 8 1 0.000000000 61 ZU R [dd] 1").0.action, Action::ZoneUnplug);
+    }
+
+    #[test]
+    fn marks_of_people_and_of_blkparse_itself_are_no_part_of_a_line() {
+        let (e, name) = event("* 8,32  11        5     0.001454119   711  D  WS 2056 + 1 [kworker/11:1H]");
+        assert_eq!((e.bytes, name.as_deref()), (512, Some("kworker/11:1H")));
+        assert_eq!(event("> 8,32 11 5 0.001454119 711 D WS 2056 + 1 [a]").0.sector, 2056);
+        let (_, name) = event("8,32 2 1 0.000000001 22 D N 0 [kworker/u40:2]        <-- D =issued [see above]");
+        assert_eq!(name.as_deref(), Some("kworker/u40:2"));
+        assert_eq!(event("251,0 3 10 0.871077227 1115 C WS 0 + 765 [65531]  ... I/O [error]").0.error, -5);
+        let (e, name) = event("8,0 1 2 0.000000001 3 Q R 8 + 8 [fio]Input file sda.blktrace.1 added");
+        assert_eq!((e.sector, name.as_deref()), (8, Some("fio")));
+        assert_eq!(plain().parse(b"Input file sda.blktrace.1 added"), Parsed::Other);
+    }
+
+    #[test]
+    fn blktraces_own_summary_belongs_to_the_log_and_tells_what_was_dropped() {
+        assert_eq!(plain().parse(b"=== sda ==="), Parsed::Other);
+        assert_eq!(plain().parse(b"  CPU  0:                  142 events,        7 KiB data"), Parsed::Other);
+        assert_eq!(plain().parse(b"  Total:                   142 events (dropped 42),        7 KiB data"), Parsed::Other);
+        let dropped = b"You have 42 dropped events, consider using a larger buffer size (-b)";
+        assert_eq!(plain().parse(dropped), Parsed::Lost { count: 42, cpu: None });
+        assert_eq!(plain().parse(b"You have mail"), Parsed::Foreign);
+    }
+
+    #[test]
+    fn a_custom_format_is_tried_first_and_messages_keep_the_default_layout() {
+        let custom = CustomFormat::parse(&["%T.%t,%D,%a,%d,%S,%n".to_owned()]).expect("compiles");
+        let parser = BlkparseLine::new(Some(custom));
+        let line = b"0.000000001,  8,0  ,Q,R,8,8";
+        assert!(matches!(parser.parse(line), Parsed::Event(BlockEvent { sector: 8, bytes: 4096, .. }, None)));
+        let message = b"  8,0    2        0     0.000000000     0  m   N cfq";
+        assert_eq!(parser.parse(message), Parsed::Other);
+        assert_eq!(parser.parse(b"CPU0 (sda):"), Parsed::Other);
+        assert!(matches!(parser.parse(b"0.000000001,  8,0  ,Q,R,8x,8"), Parsed::Bad { .. }));
+        assert_eq!(parser.parse(b"hello"), Parsed::Foreign);
     }
 
     #[test]
     fn what_cannot_be_read_names_its_field() {
-        let bad = |line: &'static str| match BlkparseLine.parse(line.as_bytes()) {
+        let bad = |line: &'static str| match plain().parse(line.as_bytes()) {
             Parsed::Bad { field, .. } => field,
             other => panic!("{line}: {other:?}"),
         };
@@ -343,7 +513,8 @@ mod tests {
         assert_eq!(bad("8,0 1 2 0.000000001 3 Q R 12x + 8 [a]"), "sector");
         assert_eq!(bad("8,0 1 2 0.000000001 3 Q R 8 + 99999999999999999999 [a]"), "sectors");
         assert_eq!(bad("8,0 1 2 0.000000001 3 C R 8 + 8 [swapper]"), "error");
-        assert_eq!(bad("252,0    7        1     0.000000000 11683  Q WZS NONE 0 0 + 8 [blkdiscard]"), "sector");
+        assert_eq!(bad("8,0 1 2 0.000000001 3 A DS 8 + 8388624 (       0) [blkdiscard]"), "remap");
+        assert_eq!(bad("8,0 1 2 0.000000001 3 C DS 8 + 8 (65415) [swapper/1]"), "error");
         assert_eq!(bad("8,0 1 2 0.000000001 3 Q"), "rwbs");
     }
 }

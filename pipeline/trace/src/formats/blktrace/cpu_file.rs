@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use super::record::{HEADER_BYTES, Header, Magic, Notification, VERSION, magic_bytes};
+use super::action::{LAST_EVENT, Notification};
+use super::record::{Header, MAX_HEADER_BYTES, MIN_HEADER_BYTES, Magic, Version};
 use crate::event::{Action, BlockEvent, EventBatch};
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
 use crate::names::{NameUpdate, comm_text};
 
-/// Bytes read at a time; more than the longest record (48 + 65,535 bytes).
+/// Bytes read at a time; more than the longest record (64 + 65,535 bytes).
 const BUFFER_BYTES: usize = 512 * 1024;
 /// A payload longer than this is believed only if a record follows it: blktrace writes messages of
 /// at most 128 bytes and SCSI or NVMe commands of at most a few hundred.
@@ -82,7 +83,9 @@ pub(super) enum Refused {
     Empty,
     /// Of another version.
     Version(u8),
-    /// No record of version 7 was found in it.
+    /// Its magic names version 8, but nothing in it is laid out like that.
+    OtherLayout,
+    /// No record was found in it.
     NoRecord,
     /// It cannot be read at all.
     Unreadable(io::Error),
@@ -121,8 +124,15 @@ impl CpuFile {
         }
         match Magic::of(file.filled()) {
             _ if file.end == 0 => return Err(Refused::Empty),
-            Some(magic) if magic.version != VERSION => return Err(Refused::Version(magic.version)),
-            Some(magic) => file.big_endian = magic.big_endian,
+            Some(magic) if Version::of(magic.version).is_none() => return Err(Refused::Version(magic.version)),
+            Some(magic) => {
+                file.big_endian = magic.big_endian;
+                // A damaged first record is passed over below; a file of nothing else is of another kind.
+                let whole = Header::decode(file.filled(), magic);
+                if whole.is_some_and(|h| !h.is_laid_out()) && file.find_record(Some(magic.big_endian)).is_none() {
+                    return Err(Refused::OtherLayout);
+                }
+            }
             None => {
                 let starts_with = file.filled().get(..4).unwrap_or_default().to_vec();
                 if !file.resynchronise(None, &starts_with, ledger) {
@@ -145,8 +155,9 @@ impl CpuFile {
         let mut notified: Option<u64> = None;
         let mut first_event = true;
         while let Some(header) = self.header_at(at) {
-            let next = at + HEADER_BYTES + usize::from(header.pdu_len);
-            let pdu = self.buf.get(at + HEADER_BYTES..next.min(self.end)).unwrap_or_default();
+            let start = at + header.header_bytes();
+            let next = start + usize::from(header.pdu_len);
+            let pdu = self.buf.get(start..next.min(self.end)).unwrap_or_default();
             if header.is_notification() {
                 notified = Some(notified.map_or(header.time, |t| t.max(header.time)));
                 if let Notification::Timestamp(wall) = header.notification(pdu, self.big_endian)
@@ -171,7 +182,7 @@ impl CpuFile {
     /// Notifications on the way are taken in.
     pub(super) fn advance(&mut self, batch: &mut EventBatch, ledger: &mut ImportLedger) -> Option<HeadKey> {
         loop {
-            if self.end - self.pos < HEADER_BYTES && !self.fill_to(HEADER_BYTES, batch, ledger) {
+            if self.end - self.pos < MAX_HEADER_BYTES && !self.fill_to_header(batch, ledger) {
                 return None;
             }
             let Some(header) = self.header_at(self.pos) else {
@@ -183,7 +194,7 @@ impl CpuFile {
                 return None;
             };
             let pdu_len = usize::from(header.pdu_len);
-            let total = HEADER_BYTES + pdu_len;
+            let total = header.header_bytes() + pdu_len;
             // Four more bytes show whether a record follows a payload of unusual length.
             let wanted = if pdu_len > BELIEVED_PDU { total + 4 } else { total };
             if self.end - self.pos < wanted {
@@ -201,7 +212,7 @@ impl CpuFile {
                 );
                 self.unreadable += 1;
                 // The payload is not believed; what lies behind the header is searched for records.
-                self.head_len = HEADER_BYTES;
+                self.head_len = header.header_bytes();
                 self.head_pdu = 0;
             } else if self.end - self.pos < total {
                 self.note_truncated(total, batch, ledger);
@@ -251,7 +262,7 @@ impl CpuFile {
     pub(super) fn take(&mut self, batch: &mut EventBatch, ledger: &mut ImportLedger) {
         let Some(header) = self.head.take() else { return };
         let time = self.on_clock(header.time);
-        let pdu_start = self.pos + HEADER_BYTES;
+        let pdu_start = self.pos + header.header_bytes();
         let pdu = self.buf.get(pdu_start..pdu_start + self.head_pdu).unwrap_or_default();
         let event = header.event(pdu, time);
         self.check_numbering(&header, &event, batch, ledger);
@@ -259,8 +270,8 @@ impl CpuFile {
             self.note(
                 "unknown_action",
                 Severity::Notice,
-                ("action", "an action of 1 to 17"),
-                || (header.action & 0xffff).to_string(),
+                ("action", &format!("an action of 1 to {LAST_EVENT}")),
+                || header.event_number().to_string(),
                 ledger,
             );
         }
@@ -277,20 +288,23 @@ impl CpuFile {
         self.buf.get(self.pos..self.end).unwrap_or_default()
     }
 
-    /// The header at a place of the buffer, `None` if it is not whole or has another magic.
+    /// The magic that some bytes start with, if it is of this file's byte order and a version that is read.
+    #[inline]
+    fn magic_of(&self, bytes: &[u8]) -> Option<Magic> {
+        Magic::of(bytes).filter(|m| m.big_endian == self.big_endian && Version::of(m.version).is_some())
+    }
+
+    /// The header at a place of the buffer, `None` if it is not whole or none.
     #[inline]
     fn header_at(&self, at: usize) -> Option<Header> {
-        let bytes = self.buf.get(at..self.end)?.first_chunk::<HEADER_BYTES>()?;
-        if bytes[..4] != magic_bytes(self.big_endian) {
-            return None;
-        }
-        Some(Header::decode(bytes, self.big_endian))
+        let bytes = self.buf.get(at..self.end)?;
+        Header::decode(bytes, self.magic_of(bytes)?).filter(Header::is_laid_out)
     }
 
     fn record_follows(&self, total: usize) -> bool {
         let next = self.filled().get(total..).unwrap_or_default();
         match next.get(..4) {
-            Some(magic) => magic == magic_bytes(self.big_endian),
+            Some(magic) => self.magic_of(magic).is_some(),
             // The file ends with this payload, exactly.
             None => self.eof && next.is_empty() && self.end - self.pos >= total,
         }
@@ -335,9 +349,11 @@ impl CpuFile {
         }
     }
 
-    /// Makes `wanted` bytes available; `false` at the end of the file, what is left being reported.
-    fn fill_to(&mut self, wanted: usize, batch: &mut EventBatch, ledger: &mut ImportLedger) -> bool {
+    /// Makes a whole header available; `false` at the end of the file, what is left being reported.
+    fn fill_to_header(&mut self, batch: &mut EventBatch, ledger: &mut ImportLedger) -> bool {
         self.refill_noting(ledger);
+        let version = self.magic_of(self.filled()).and_then(|m| Version::of(m.version));
+        let wanted = version.map_or(MIN_HEADER_BYTES, Version::header_bytes);
         if self.end - self.pos >= wanted {
             return true;
         }
@@ -398,7 +414,7 @@ impl CpuFile {
                 break true;
             }
             // The last bytes may be the start of a record: keep a header's length of them.
-            let keep = if self.eof { 0 } else { HEADER_BYTES - 1 };
+            let keep = if self.eof { 0 } else { MAX_HEADER_BYTES - 1 };
             self.pos = self.pos.max(self.end.saturating_sub(keep));
             if self.eof {
                 break false;
@@ -413,7 +429,7 @@ impl CpuFile {
             kind: "lost_synchronisation".into(),
             severity: Severity::DataLoss,
             field: "magic".into(),
-            expected: "the start of a blktrace version 7 record".into(),
+            expected: "the start of a blktrace record".into(),
             got: format!("{start_pos_got}; {skipped} bytes skipped"),
         });
         found
@@ -423,18 +439,17 @@ impl CpuFile {
     fn find_record(&self, big_endian: Option<bool>) -> Option<(usize, bool)> {
         let data = self.filled();
         data.windows(4).enumerate().find_map(|(at, magic)| {
-            let order = Magic::of(magic).filter(|m| m.version == VERSION)?.big_endian;
-            if big_endian.is_some_and(|b| b != order) {
+            let magic = Magic::of(magic)?;
+            if big_endian.is_some_and(|b| b != magic.big_endian) {
                 return None;
             }
-            let header = Header::decode(data.get(at..)?.first_chunk::<HEADER_BYTES>()?, order);
-            let known = header.is_notification() || (1..=17).contains(&(header.action & 0xff));
-            (known && usize::from(header.pdu_len) <= BELIEVED_PDU).then_some((at, order))
+            let header = Header::decode(data.get(at..)?, magic)?;
+            (header.is_believable() && usize::from(header.pdu_len) <= BELIEVED_PDU).then_some((at, magic.big_endian))
         })
     }
 
     fn take_notification(&mut self, header: &Header, batch: &mut EventBatch, ledger: &mut ImportLedger) {
-        let start = self.pos + HEADER_BYTES;
+        let start = self.pos + header.header_bytes();
         let pdu = self.buf.get(start..start + self.head_pdu).unwrap_or_default();
         match header.notification(pdu, self.big_endian) {
             Notification::Process(comm) => {
@@ -445,7 +460,7 @@ impl CpuFile {
                 "unknown_notification",
                 Severity::Notice,
                 ("action", "a PROCESS, TIMESTAMP or MESSAGE notification"),
-                || (header.action & 0xffff).to_string(),
+                || header.event_number().to_string(),
                 ledger,
             ),
         }

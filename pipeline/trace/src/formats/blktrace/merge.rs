@@ -13,15 +13,6 @@ use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::formats::{EventSource, Input};
 use crate::record::Clock;
 
-/// What to do about a file of another version.
-fn version_cure(version: u8) -> &'static str {
-    if version == 8 {
-        "its longer records, of kernels from 6.19 on, are not read yet: print it with blkparse and give that text"
-    } else {
-        "print it with the blkparse that came with the tracer and give that text"
-    }
-}
-
 /// A k-way merge over the files of a capture.
 pub(super) struct MergedFiles {
     files: Vec<CpuFile>,
@@ -44,10 +35,10 @@ impl MergedFiles {
                 Ok(None) => {}
                 Err(error) => {
                     let (kind, severity) = match error {
-                        TraceError::UnsupportedVersion { .. } => ("unsupported_version", Severity::Error),
+                        TraceError::UnsupportedVersion { .. } | TraceError::OtherLayout { .. } => ("unsupported_version", Severity::Error),
                         _ => ("unreadable_file", Severity::DataLoss),
                     };
-                    note_file(&input, kind, severity, "a readable blktrace version 7 file", &error.to_string(), ledger);
+                    note_file(&input, kind, severity, "a readable blktrace file of version 7 or 8", &error.to_string(), ledger);
                     first_error.get_or_insert(error);
                 }
             }
@@ -75,9 +66,8 @@ fn open_file(input: &Input, counter: &ByteCounter, ledger: &mut ImportLedger) ->
         }
         // Reported as lost synchronisation already.
         Err(Refused::NoRecord) => Ok(None),
-        Err(Refused::Version(version)) => {
-            Err(TraceError::UnsupportedVersion { path: input.path.clone(), version, cure: version_cure(version) })
-        }
+        Err(Refused::Version(version)) => Err(TraceError::UnsupportedVersion { path: input.path.clone(), version }),
+        Err(Refused::OtherLayout) => Err(TraceError::OtherLayout { path: input.path.clone() }),
         Err(Refused::Unreadable(source)) => Err(TraceError::Read { path: input.path.clone(), source }),
     }
 }

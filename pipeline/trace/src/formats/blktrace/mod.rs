@@ -1,9 +1,11 @@
 //! blktrace's binary files: one per CPU (`NAME.blktrace.N`) or one dump of all (`blkparse -d`).
 //!
-//! Version 7 of either byte order: `record` decodes one record, `cpu_file` reads one file,
-//! `merge` puts the files of a capture into one stream by time. Source of the layout: the
-//! kernel's `include/uapi/linux/blktrace_api.h` and `kernel/trace/blktrace.c`.
+//! Versions 7 and 8 of either byte order, told record by record: `record` decodes a header, `action`
+//! what it says, `cpu_file` reads one file, `merge` puts the files of a capture into one stream by
+//! time. Source of the layouts: the kernel's `include/uapi/linux/blktrace_api.h` and
+//! `kernel/trace/blktrace.c`.
 
+pub mod action;
 pub mod record;
 
 mod cpu_file;

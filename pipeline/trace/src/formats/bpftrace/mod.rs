@@ -12,57 +12,25 @@
 //! comm, for C the error. The script stands in the project's lab recipe. A sector of 2^64 - 1 means
 //! none (flushes, passthrough). There are no merges, requeues or CPUs in it.
 
-use super::lines::{LineParser, LineSource, Parsed, decimal, decimal32, sniff_lines, word};
+use super::lines::{LineFormat, LineParser, Parsed, decimal, decimal32, word};
 use super::rwbs::parse_rwbs;
-use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
-use crate::container::{self, ByteCounter};
-use crate::error::TraceError;
+use super::{Format, FormatDescriptor, Phases};
 use crate::event::{Action, BlockEvent};
-use crate::finding::ImportLedger;
 use crate::names::NameId;
 use crate::record::{Clock, DeviceId};
 
 /// The format of that log.
-#[derive(Debug)]
-pub struct Bpftrace;
-
-static DESCRIPTOR: FormatDescriptor = FormatDescriptor {
-    name: "bpftrace",
-    title: "bpftrace event log, Q/I/D/C lines",
-    clock: "CLOCK_MONOTONIC",
-    ordering: "by CPU buffer, out of time order by milliseconds; restored",
-    units: "ns, 512 B sectors",
-    phases: Phases { queue: true, insert: true, issue: true, complete: true },
+pub(super) const BPFTRACE: &dyn Format = &LineFormat {
+    descriptor: &FormatDescriptor {
+        name: "bpftrace",
+        title: "bpftrace event log, Q/I/D/C lines",
+        clock: "CLOCK_MONOTONIC",
+        ordering: "by CPU buffer, out of time order by milliseconds; restored",
+        units: "ns, 512 B sectors",
+        phases: Phases { queue: true, insert: true, issue: true, complete: true },
+    },
+    parser: || Line,
 };
-
-impl Format for Bpftrace {
-    fn descriptor(&self) -> &'static FormatDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn sniff(&self, prefix: &[u8]) -> Sniff {
-        sniff_lines(&Line, prefix)
-    }
-
-    fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
-        open_lines(inputs, counter, Line)
-    }
-}
-
-/// Opens the one file of a text capture.
-pub(super) fn open_lines<P: LineParser + 'static>(
-    inputs: Vec<Input>,
-    counter: &ByteCounter,
-    parser: P,
-) -> Result<Box<dyn EventSource>, TraceError> {
-    match inputs.into_iter().next() {
-        Some(input) => {
-            let opened = container::open(&input.path, counter)?;
-            Ok(Box::new(LineSource::new(opened.reader, parser, input.shown)))
-        }
-        None => Ok(Box::new(LineSource::new(Box::new(std::io::empty()), parser, "".into()))),
-    }
-}
 
 /// The syntax of its lines.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ mod order;
 use std::sync::Arc;
 
 use super::lines::{Line, LineReader};
-use super::{EventSource, Input, SNIFF_BYTES, Sniff};
+use super::{EventSource, Format, FormatDescriptor, Input, SNIFF_BYTES, Sniff};
 use crate::container::{self, ByteCounter};
 use crate::error::TraceError;
 use crate::event::{CompletedIo, EventBatch};
@@ -77,8 +77,30 @@ pub(crate) trait TableParser: Send {
     }
 }
 
+/// A format whose captures are one table each.
+pub(crate) struct TableFormat<T> {
+    /// What it is.
+    pub(crate) descriptor: &'static FormatDescriptor,
+    /// Makes a parser of its lines.
+    pub(crate) parser: fn() -> T,
+}
+
+impl<T: TableParser + 'static> Format for TableFormat<T> {
+    fn descriptor(&self) -> &'static FormatDescriptor {
+        self.descriptor
+    }
+
+    fn sniff(&self, prefix: &[u8]) -> Sniff {
+        sniff_table(&mut (self.parser)(), prefix)
+    }
+
+    fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
+        open_table(inputs, counter, (self.parser)())
+    }
+}
+
 /// Sniffs a table: it has its header, or at least half of the first lines are I/Os of it.
-pub(crate) fn sniff_table(parser: &mut dyn TableParser, prefix: &[u8]) -> Sniff {
+fn sniff_table(parser: &mut dyn TableParser, prefix: &[u8]) -> Sniff {
     // The last line of a full prefix is cut.
     let whole = match prefix.iter().rposition(|b| *b == b'\n') {
         Some(end) if prefix.len() >= SNIFF_BYTES => prefix.get(..end).unwrap_or_default(),
@@ -104,11 +126,7 @@ pub(crate) fn sniff_table(parser: &mut dyn TableParser, prefix: &[u8]) -> Sniff 
 }
 
 /// Opens the one file of a table.
-pub(crate) fn open_table<P: TableParser + 'static>(
-    inputs: Vec<Input>,
-    counter: &ByteCounter,
-    parser: P,
-) -> Result<Box<dyn EventSource>, TraceError> {
+fn open_table<P: TableParser + 'static>(inputs: Vec<Input>, counter: &ByteCounter, parser: P) -> Result<Box<dyn EventSource>, TraceError> {
     match inputs.into_iter().next() {
         Some(input) => {
             let opened = container::open(&input.path, counter)?;

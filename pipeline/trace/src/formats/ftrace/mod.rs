@@ -15,8 +15,7 @@
 
 mod line;
 
-use super::bpftrace::open_lines;
-use super::lines::{LineParser, Parsed, decimal};
+use super::lines::{LineParser, Parsed, decimal, open_lines};
 use super::tracepoint::{is_block_event, is_trace, parse_headed, parse_payload, seconds_ns, sniff_tracepoints, whole_lines};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;

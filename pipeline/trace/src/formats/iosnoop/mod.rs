@@ -11,42 +11,25 @@
 //! issue here.
 
 use super::completed::field::{MS, comm, fixed_point, last_word, lost_events, operation, seconds};
-use super::completed::{Row, TableParser, open_table, sniff_table};
+use super::completed::{Row, TableFormat, TableParser};
 use super::lines::{decimal, decimal32, device_id, word};
-use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
-use crate::container::ByteCounter;
-use crate::error::TraceError;
+use super::{Format, FormatDescriptor, Phases};
 use crate::event::CompletedIo;
-use crate::finding::ImportLedger;
 use crate::names::NameId;
 use crate::record::Clock;
 
 /// The format of iosnoop's table.
-#[derive(Debug)]
-pub struct Iosnoop;
-
-static DESCRIPTOR: FormatDescriptor = FormatDescriptor {
-    name: "iosnoop",
-    title: "iosnoop table (perf-tools)",
-    clock: "the kernel's trace clock, since boot",
-    ordering: "by completion",
-    units: "s (1 us), ms (10 us), 512 B sectors",
-    phases: Phases { queue: false, insert: false, issue: true, complete: true },
+pub(super) const IOSNOOP: &dyn Format = &TableFormat {
+    descriptor: &FormatDescriptor {
+        name: "iosnoop",
+        title: "iosnoop table (perf-tools)",
+        clock: "the kernel's trace clock, since boot",
+        ordering: "by completion",
+        units: "s (1 us), ms (10 us), 512 B sectors",
+        phases: Phases { queue: false, insert: false, issue: true, complete: true },
+    },
+    parser: Table::default,
 };
-
-impl Format for Iosnoop {
-    fn descriptor(&self) -> &'static FormatDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn sniff(&self, prefix: &[u8]) -> Sniff {
-        sniff_table(&mut Table::default(), prefix)
-    }
-
-    fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
-        open_table(inputs, counter, Table::default())
-    }
-}
 
 /// Which times a table has. Without a header: both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,8 +11,7 @@
 //! over. Times are those of perf's clock, which is that of ftrace's clock `local` shifted: not to be
 //! compared with another log's. `perf.data` itself is not read.
 
-use super::bpftrace::open_lines;
-use super::lines::{LineParser, Parsed, decimal, decimal32, word};
+use super::lines::{LineParser, Parsed, decimal, decimal32, open_lines, word};
 use super::tracepoint::{Head, event_name, is_trace, parse_headed, seconds_ns, sniff_tracepoints};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;

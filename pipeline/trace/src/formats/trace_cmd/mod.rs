@@ -9,9 +9,8 @@
 //! Lines are ftrace's (see [`ftrace`](super::ftrace)) with the payloads in a column; times may have
 //! nine decimals (`-t`). `trace.dat` itself is not read.
 
-use super::bpftrace::open_lines;
 use super::ftrace::{is_trace_cmd, is_trace_cmd_header, parse_line};
-use super::lines::{LineParser, Parsed};
+use super::lines::{LineParser, Parsed, open_lines};
 use super::tracepoint::sniff_tracepoints;
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
