@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::line_tallies::{LineLosses, OtherEvents};
+use super::pieces::{LaterPieces, NextPiece};
 use super::reorder::Reorder;
 use super::{EventSource, SNIFF_BYTES, Sniff};
 use crate::event::{BlockEvent, EventBatch};
@@ -211,6 +212,7 @@ pub struct LineSource<P> {
     any_io: bool,
     others: OtherEvents,
     losses: LineLosses,
+    later: LaterPieces,
 }
 
 impl<P: LineParser> LineSource<P> {
@@ -225,7 +227,14 @@ impl<P: LineParser> LineSource<P> {
             any_io: false,
             others: OtherEvents::default(),
             losses: LineLosses::default(),
+            later: LaterPieces::default(),
         }
+    }
+
+    /// Goes on with these pieces of the log, one after the other.
+    pub(super) fn followed_by(mut self, later: LaterPieces) -> Self {
+        self.later = later;
+        self
     }
 }
 
@@ -263,6 +272,19 @@ impl<P: LineParser> EventSource for LineSource<P> {
                             printable(error.to_string().as_bytes())
                         });
                         self.losses.at_once(LossKind::Unreadable, 1, batch);
+                    }
+                    match self.later.open_next(ledger) {
+                        NextPiece::Opened(lines, shown) => {
+                            // Lines are counted anew.
+                            self.others.report(&self.shown, true, ledger);
+                            (self.lines, self.shown) = (lines, shown);
+                            continue;
+                        }
+                        NextPiece::Unreadable => {
+                            self.losses.at_once(LossKind::Unreadable, 0, batch);
+                            continue;
+                        }
+                        NextPiece::End => {}
                     }
                     self.reorder.flush(batch);
                     self.losses.flush(batch);

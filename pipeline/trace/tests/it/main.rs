@@ -6,6 +6,9 @@
 //! | `dump` | rows and findings as text |
 //! | `golden` | every input below `fixtures/ok` and `fixtures/bad` against its `.expected` |
 //! | `archive` | directories, links, special files, ids |
+//! | `described` | `archive.toml`, hosts, strict reading |
+//! | `pieces` | rotated logs |
+//! | `twins` | captures that are there twice |
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
@@ -15,12 +18,15 @@
 
 mod archive;
 mod blkparse;
+mod described;
 mod dump;
 mod golden;
+mod pieces;
 mod properties;
 mod public_samples;
 mod script;
 mod tracepoints;
+mod twins;
 
 use std::path::{Path, PathBuf};
 

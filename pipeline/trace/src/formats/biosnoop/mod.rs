@@ -12,6 +12,7 @@
 mod line;
 
 use super::completed::{open_table, sniff_table};
+use super::pieces::{PieceTimes, TableTimes};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
 use crate::error::TraceError;
@@ -42,5 +43,9 @@ impl Format for Biosnoop {
 
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_table(inputs, counter, BiosnoopTable::default())
+    }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(TableTimes(BiosnoopTable::default())))
     }
 }

@@ -13,6 +13,7 @@
 use super::completed::field::{DiskNames, MS, comm, last_word, lost_events};
 use super::completed::{Remark, Row, TableParser, open_table, sniff_table};
 use super::lines::{decimal, decimal32, word};
+use super::pieces::{PieceTimes, TableTimes};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
 use crate::error::TraceError;
@@ -45,6 +46,10 @@ impl Format for BiosnoopBt {
 
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_table(inputs, counter, Table::default())
+    }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(TableTimes(Table::default())))
     }
 }
 

@@ -12,6 +12,7 @@ mod line;
 
 use super::bpftrace::open_lines;
 use super::lines::sniff_lines;
+use super::pieces::{LineTimes, PieceTimes};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
 use crate::error::TraceError;
@@ -44,5 +45,9 @@ impl Format for Blkparse {
 
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_lines(inputs, counter, BlkparseLine)
+    }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(LineTimes(BlkparseLine)))
     }
 }

@@ -13,6 +13,7 @@
 //! none (flushes, passthrough). There are no merges, requeues or CPUs in it.
 
 use super::lines::{LineParser, LineSource, Parsed, decimal, decimal32, sniff_lines, word};
+use super::pieces::{LaterPieces, LineTimes, PieceTimes};
 use super::rwbs::parse_rwbs;
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::{self, ByteCounter};
@@ -47,18 +48,24 @@ impl Format for Bpftrace {
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_lines(inputs, counter, Line)
     }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(LineTimes(Line)))
+    }
 }
 
-/// Opens the one file of a text capture.
+/// Opens the file of a text capture, or the first of its pieces.
 pub(super) fn open_lines<P: LineParser + 'static>(
     inputs: Vec<Input>,
     counter: &ByteCounter,
     parser: P,
 ) -> Result<Box<dyn EventSource>, TraceError> {
-    match inputs.into_iter().next() {
+    let mut inputs = inputs.into_iter();
+    match inputs.next() {
         Some(input) => {
             let opened = container::open(&input.path, counter)?;
-            Ok(Box::new(LineSource::new(opened.reader, parser, input.shown)))
+            let later = LaterPieces::new(inputs, counter);
+            Ok(Box::new(LineSource::new(opened.reader, parser, input.shown).followed_by(later)))
         }
         None => Ok(Box::new(LineSource::new(Box::new(std::io::empty()), parser, "".into()))),
     }

@@ -13,6 +13,7 @@
 
 use super::bpftrace::open_lines;
 use super::lines::{LineParser, Parsed, decimal, decimal32, word};
+use super::pieces::{LineTimes, PieceTimes};
 use super::tracepoint::{Head, event_name, is_trace, parse_headed, seconds_ns, sniff_tracepoints};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
@@ -44,6 +45,10 @@ impl Format for PerfScript {
 
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_lines(inputs, counter, PerfLine)
+    }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(LineTimes(PerfLine)))
     }
 }
 
