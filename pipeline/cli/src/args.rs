@@ -24,8 +24,9 @@ Examples:
   iotriage report -o out --palette rgb       draw again; finished stages are not repeated
 
 Hosts are the folders directly below the archive: captures/db-07/sda.blktrace.0 is host db-07.
+--host-from finds them elsewhere in the path; an archive.toml may state them and more.
 
-Exit status: 0 clean, 1 done but some input was lost or unreadable, 2 failed.";
+Exit status: 0 clean, 1 done but some input was lost or unreadable (see --fail-on), 2 failed.";
 
 const BLKPARSE_FORMAT: &str = "\
 Format that blkparse texts were printed with, as it was given to blkparse -f, such as \
@@ -58,6 +59,8 @@ pub(crate) enum Command {
         model: ModelArgs,
         #[command(flatten)]
         picture: PictureArgs,
+        #[command(flatten)]
+        ending: EndingArgs,
     },
     /// Stage 1: read the logs into the Parquet dataset ios/, one row per I/O request.
     Ingest {
@@ -65,6 +68,8 @@ pub(crate) enum Command {
         archive: ArchiveArgs,
         #[command(flatten)]
         output: OutputArgs,
+        #[command(flatten)]
+        ending: EndingArgs,
     },
     /// Stage 2: compute the features of each window from ios/ into windows/.
     Features {
@@ -98,6 +103,10 @@ pub(crate) enum Command {
     Inspect {
         /// A log, one file of a per-CPU set, or a folder.
         path: PathBuf,
+        #[command(flatten)]
+        hosts: HostArgs,
+        #[command(flatten)]
+        ending: EndingArgs,
         /// Print JSON instead of text.
         #[arg(long)]
         json: bool,
@@ -115,6 +124,8 @@ pub(crate) struct ArchiveArgs {
     pub(crate) archive: PathBuf,
     #[command(flatten)]
     pub(crate) hints: HintArgs,
+    #[command(flatten)]
+    pub(crate) hosts: HostArgs,
 }
 
 /// What is known of the logs that they do not say themselves.
@@ -123,6 +134,39 @@ pub(crate) struct HintArgs {
     /// Format that blkparse texts were printed with, as given to blkparse -f; for those of -F: C=FORMAT.
     #[arg(long, value_name = "FORMAT", long_help = BLKPARSE_FORMAT)]
     pub(crate) blkparse_format: Vec<String>,
+}
+
+/// How hosts are told apart.
+#[derive(Debug, Args)]
+pub(crate) struct HostArgs {
+    /// Where the host stands in paths below the archive, such as '{date}/{host}/*' or
+    /// 'logs-{host}-*.txt': * is any part of a name, ** any folders, {host} as much as fits.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) host_from: Option<String>,
+}
+
+/// When findings make the job fail.
+#[derive(Debug, Args)]
+pub(crate) struct EndingArgs {
+    /// Exit with 1 if there are findings of this severity or worse.
+    #[arg(long, value_enum, default_value_t = SeverityArg::DataLoss, value_name = "SEVERITY")]
+    pub(crate) fail_on: SeverityArg,
+    /// Stop at the first finding of data loss or worse, say it and exit with 2.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SeverityArg {
+    /// Worth knowing; nothing is missing.
+    Info,
+    /// Not used, as is usual: foreign files, I/Os cut by the capture's own ends.
+    Notice,
+    /// Records were lost or could not be read.
+    DataLoss,
+    /// A file or capture could not be read at all.
+    Error,
 }
 
 /// Where results go, and how.

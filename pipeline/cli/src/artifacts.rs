@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use iotriage_trace::capture::DeviceFacts;
 use iotriage_trace::finding::ImportLedger;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,15 @@ pub(crate) struct CaptureReport {
     pub(crate) phases: PhasesSeen,
     /// CPU numbers missing from the set.
     pub(crate) missing_cpu_files: Vec<u32>,
+    /// Pieces of a rotated log whose numbers are missing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) missing_pieces: u64,
+    /// Files of equal content that were not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) copies: Vec<String>,
+    /// The kernel's release, by the archive's description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) kernel: Option<String>,
     /// When data was lost.
     pub(crate) losses: Vec<Loss>,
     /// Rows by device.
@@ -82,6 +92,9 @@ pub(crate) struct Loss {
 pub(crate) struct DeviceReport {
     /// `major:minor`.
     pub(crate) device: String,
+    /// Name, model and class (`nvme`, `ssd`, `hdd`, `virtual`), by the archive's description.
+    #[serde(flatten)]
+    pub(crate) facts: DeviceFacts,
     /// Rows.
     pub(crate) rows: u64,
     /// Parquet files below the output folder.
@@ -128,6 +141,11 @@ pub(crate) struct ClusterEntry {
 pub(crate) struct CauseEntry {
     pub(crate) root_cause: String,
     pub(crate) percent: f64,
+}
+
+/// For fields that are left out where they say nothing.
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Reads one of these documents.

@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use args::{Cli, Command};
-use options::{Archive, Modelling, Output, Picture, Windows};
+use options::{Archive, Ending, Modelling, Output, Picture, Windows};
 use voice::Voice;
 
 /// Done, but some input was lost or could not be read.
@@ -32,17 +32,31 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             // A closed standard error leaves the exit status to speak.
-            let _ = writeln!(std::io::stderr().lock(), "iotriage: {}", voice::printable(&format!("{error:#}")));
+            let _ = writeln!(std::io::stderr().lock(), "iotriage: {}", voice::printable(&in_one_line(&error)));
             ExitCode::from(EXIT_FAILED)
         }
     }
 }
 
+/// An error and its causes. Some messages end in that of their cause: it is not said twice.
+fn in_one_line(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.command {
-        Command::Run { archive, output, window, model, picture } => {
+        Command::Run { archive, output, window, model, picture, ending } => {
             let archive = Archive::from_args(&archive)?;
-            let (settings, voice) = begin(&output)?;
+            let ending = Ending::from_args(&ending);
+            let (settings, voice) = begin(&output, ending)?;
             let (windows, modelling, picture) = (Windows::from_args(&window)?, Modelling::from_args(&model)?, Picture::from_args(&picture));
             in_pool(settings.threads, || {
                 stages::ingest::run(&archive, &settings, &voice)?;
@@ -50,46 +64,50 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 stages::reduce::run(&modelling, &settings, &voice)?;
                 stages::cluster::run(&modelling, &settings, &voice)?;
                 stages::report::run(&picture, &settings, &voice)?;
-                finish(&settings, &voice, true)
+                finish(&settings, &voice, true, ending)
             })
         }
-        Command::Ingest { archive, output } => {
+        Command::Ingest { archive, output, ending } => {
             let archive = Archive::from_args(&archive)?;
-            let (settings, voice) = begin(&output)?;
+            let ending = Ending::from_args(&ending);
+            let (settings, voice) = begin(&output, ending)?;
             in_pool(settings.threads, || {
                 stages::ingest::run(&archive, &settings, &voice)?;
-                finish(&settings, &voice, false)
+                finish(&settings, &voice, false, ending)
             })
         }
         Command::Features { output, window } => {
-            let (settings, voice) = begin(&output)?;
+            let (settings, voice) = begin(&output, Ending::USUAL)?;
             let windows = Windows::from_args(&window)?;
             one_stage(&settings, &voice, || stages::features::run(&windows, &settings, &voice))
         }
         Command::Reduce { output, model } => {
-            let (settings, voice) = begin(&output)?;
+            let (settings, voice) = begin(&output, Ending::USUAL)?;
             let modelling = Modelling::from_args(&model)?;
             one_stage(&settings, &voice, || stages::reduce::run(&modelling, &settings, &voice))
         }
         Command::Cluster { output, model } => {
-            let (settings, voice) = begin(&output)?;
+            let (settings, voice) = begin(&output, Ending::USUAL)?;
             let modelling = Modelling::from_args(&model)?;
             one_stage(&settings, &voice, || stages::cluster::run(&modelling, &settings, &voice))
         }
         Command::Report { output, picture } => {
-            let (settings, voice) = begin(&output)?;
+            let (settings, voice) = begin(&output, Ending::USUAL)?;
             let picture = Picture::from_args(&picture);
             in_pool(settings.threads, || {
                 stages::report::run(&picture, &settings, &voice)?;
-                finish(&settings, &voice, true)
+                finish(&settings, &voice, true, Ending::USUAL)
             })
         }
-        Command::Inspect { path, json, hints, voice } => inspect::run(&path, &options::hints(&hints)?, json, &Voice::new(&voice)),
+        Command::Inspect { path, hints, hosts, ending, json, voice } => {
+            inspect::run(&path, &options::discover_options(&hints, &hosts)?, Ending::from_args(&ending), json, &Voice::new(&voice))
+        }
     }
 }
 
-fn begin(output: &args::OutputArgs) -> Result<(Output, Voice)> {
+fn begin(output: &args::OutputArgs, ending: Ending) -> Result<(Output, Voice)> {
     let mut settings = Output::from_args(output)?;
+    settings.strict = ending.strict;
     let root = settings.layout.root();
     std::fs::create_dir_all(root).with_context(|| format!("{}: cannot make the output folder", root.display()))?;
     settings.lock = Some(iotriage_store::publish::OutputLock::take(&settings.layout)?);
@@ -99,7 +117,7 @@ fn begin(output: &args::OutputArgs) -> Result<(Output, Voice)> {
 fn one_stage(settings: &Output, voice: &Voice, stage: impl FnOnce() -> Result<()> + Send) -> Result<ExitCode> {
     in_pool(settings.threads, || {
         stage()?;
-        finish(settings, voice, false)
+        finish(settings, voice, false, Ending::USUAL)
     })
 }
 
@@ -110,7 +128,22 @@ fn in_pool(threads: usize, work: impl FnOnce() -> Result<ExitCode> + Send) -> Re
 }
 
 /// The closing summary and the exit status, from what is in the output folder.
-fn finish(settings: &Output, voice: &Voice, with_report: bool) -> Result<ExitCode> {
-    let losses = summary::close(&settings.layout, voice, with_report)?;
-    Ok(if losses { ExitCode::from(EXIT_DATA_LOSS) } else { ExitCode::SUCCESS })
+fn finish(settings: &Output, voice: &Voice, with_report: bool, ending: Ending) -> Result<ExitCode> {
+    let worst = summary::close(&settings.layout, voice, with_report)?;
+    Ok(if ending.fails(worst) { ExitCode::from(EXIT_DATA_LOSS) } else { ExitCode::SUCCESS })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context, anyhow};
+
+    use super::in_one_line;
+
+    #[test]
+    fn a_cause_that_its_error_quotes_is_said_once() {
+        let full = std::io::Error::other("No space left on device");
+        let quoting = Err::<(), _>(full).context("ios/x.parquet: cannot write: No space left on device").context("ingest of x");
+        assert_eq!(in_one_line(&quoting.expect_err("an error")), "ingest of x: ios/x.parquet: cannot write: No space left on device");
+        assert_eq!(in_one_line(&anyhow!("b").context("a")), "a: b");
+    }
 }

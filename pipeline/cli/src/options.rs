@@ -9,10 +9,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use iotriage_store::layout::Layout;
 use iotriage_store::publish::OutputLock;
+use iotriage_trace::capture::{DiscoverOptions, HostPattern};
+use iotriage_trace::finding::Severity;
 use iotriage_trace::formats::Hints;
 use iotriage_trace::formats::blkparse::CustomFormat;
 
-use crate::args::{ArchiveArgs, HintArgs, ModelArgs, OutputArgs, PaletteArg, PictureArgs, WindowArgs};
+use crate::args::{ArchiveArgs, EndingArgs, HintArgs, HostArgs, ModelArgs, OutputArgs, PaletteArg, PictureArgs, SeverityArg, WindowArgs};
 
 /// Threads that may be asked for.
 const MOST_THREADS: usize = 256;
@@ -23,6 +25,8 @@ pub(crate) struct Output {
     pub(crate) layout: Layout,
     pub(crate) explain: bool,
     pub(crate) threads: usize,
+    /// Whether the first loss found is the end.
+    pub(crate) strict: bool,
     /// Held as long as these settings live: one run at a time writes to an output folder.
     pub(crate) lock: Option<OutputLock>,
 }
@@ -38,7 +42,7 @@ impl Output {
             Some(n) => n,
             None => std::thread::available_parallelism().map_or(1, usize::from),
         };
-        Ok(Self { layout: Layout::new(&args.output), explain: args.explain, threads, lock: None })
+        Ok(Self { layout: Layout::new(&args.output), explain: args.explain, threads, strict: false, lock: None })
     }
 }
 
@@ -46,21 +50,54 @@ impl Output {
 #[derive(Debug, Clone)]
 pub(crate) struct Archive {
     pub(crate) root: PathBuf,
-    pub(crate) hints: Hints,
+    pub(crate) discover: DiscoverOptions,
 }
 
 impl Archive {
     pub(crate) fn from_args(args: &ArchiveArgs) -> Result<Self> {
-        Ok(Self { root: args.archive.clone(), hints: hints(&args.hints)? })
+        Ok(Self { root: args.archive.clone(), discover: discover_options(&args.hints, &args.hosts)? })
     }
 }
 
+/// How an archive is looked through.
+pub(crate) fn discover_options(given: &HintArgs, hosts: &HostArgs) -> Result<DiscoverOptions> {
+    let pattern = |text: &String| HostPattern::parse(text).with_context(|| format!("--host-from {text}"));
+    Ok(DiscoverOptions { host_from: hosts.host_from.as_ref().map(pattern).transpose()?, hints: hints(given)? })
+}
+
 /// What is known of the logs beside what they say.
-pub(crate) fn hints(args: &HintArgs) -> Result<Hints> {
+fn hints(args: &HintArgs) -> Result<Hints> {
     if args.blkparse_format.is_empty() {
         return Ok(Hints::default());
     }
     Ok(Hints { blkparse: Some(CustomFormat::parse(&args.blkparse_format).context("--blkparse-format")?) })
+}
+
+/// When findings make the job fail.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ending {
+    pub(crate) fail_on: Severity,
+    pub(crate) strict: bool,
+}
+
+impl Ending {
+    /// What holds where nothing else is asked for.
+    pub(crate) const USUAL: Self = Self { fail_on: Severity::DataLoss, strict: false };
+
+    pub(crate) fn from_args(args: &EndingArgs) -> Self {
+        let fail_on = match args.fail_on {
+            SeverityArg::Info => Severity::Info,
+            SeverityArg::Notice => Severity::Notice,
+            SeverityArg::DataLoss => Severity::DataLoss,
+            SeverityArg::Error => Severity::Error,
+        };
+        Self { fail_on, strict: args.strict }
+    }
+
+    /// Whether the worst of the findings, if there is any, calls for another exit status than 0.
+    pub(crate) fn fails(self, worst: Option<Severity>) -> bool {
+        worst.is_some_and(|w| w >= self.fail_on)
+    }
 }
 
 /// Settings of the features stage.

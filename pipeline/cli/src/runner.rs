@@ -4,6 +4,7 @@
 //! failures the first in that order is reported.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
 use iotriage_store::layout::{Layout, path_segment};
@@ -35,30 +36,44 @@ pub(crate) struct Done {
 pub(crate) fn run_stage(stage: &'static str, partitions: Vec<Partition<'_>>, output: &Output, voice: &Voice) -> Result<Done> {
     prune(stage, &partitions, &output.layout, voice)?;
     voice.begin(stage, partitions.len());
-    let results: Vec<Result<(Manifest, bool)>> = partitions
-        .par_iter()
-        .map(|partition| {
-            let name = &partition.plan.partition;
-            let reason = match partition.plan.check(&output.layout)? {
-                Freshness::Fresh(manifest) => {
-                    voice.step(stage, name, "fresh, skipped");
-                    return Ok((*manifest, false));
-                }
-                Freshness::Dirty(reason) => reason,
-            };
-            if output.explain {
-                voice.say(&format!("{stage} {name}: runs because {reason}"));
+    // In strict runs, the place of the first partition known to have failed: those behind it need not
+    // be made, those before it must be, for one of them may be the first.
+    let failed = AtomicUsize::new(usize::MAX);
+    let make = |partition: &Partition<'_>| -> Result<(Manifest, bool)> {
+        let name = &partition.plan.partition;
+        let reason = match partition.plan.check(&output.layout)? {
+            Freshness::Fresh(manifest) => {
+                voice.step(stage, name, "fresh, skipped");
+                return Ok((*manifest, false));
             }
-            let mut staging = Staging::begin(&output.layout, stage, name)?;
-            let (ledger, note) = (partition.make)(&mut staging).with_context(|| format!("{stage} of {name}"))?;
-            let manifest = staging.publish(partition.plan.manifest(ledger))?;
-            voice.step(stage, name, &note);
-            Ok((manifest, true))
+            Freshness::Dirty(reason) => reason,
+        };
+        if output.explain {
+            voice.say(&format!("{stage} {name}: runs because {reason}"));
+        }
+        let mut staging = Staging::begin(&output.layout, stage, name)?;
+        let (ledger, note) = (partition.make)(&mut staging).with_context(|| format!("{stage} of {name}"))?;
+        let manifest = staging.publish(partition.plan.manifest(ledger))?;
+        voice.step(stage, name, &note);
+        Ok((manifest, true))
+    };
+    let results: Vec<Option<Result<(Manifest, bool)>>> = partitions
+        .par_iter()
+        .enumerate()
+        .map(|(at, partition)| {
+            if output.strict && failed.load(Ordering::Relaxed) < at {
+                return None;
+            }
+            let made = make(partition);
+            if made.is_err() {
+                failed.fetch_min(at, Ordering::Relaxed);
+            }
+            Some(made)
         })
         .collect();
     voice.end();
     let mut done = Done { manifests: Vec::with_capacity(results.len()), made: 0 };
-    for result in results {
+    for result in results.into_iter().flatten() {
         let (manifest, made) = result?;
         done.made += usize::from(made);
         done.manifests.push(manifest);

@@ -1,4 +1,4 @@
-//! The closing words on the terminal, and whether the exit status has to speak of losses.
+//! The closing words on the terminal, and the severity that decides the exit status.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::stages::{cluster, ingest};
 use crate::view::severity_rank;
 use crate::voice::{Voice, printable};
 
-/// Prints the summary (to standard output, unless quiet) and says whether input was lost.
-pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result<bool> {
+/// Prints the summary (to standard output, unless quiet) and gives back the worst severity found.
+pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result<Option<Severity>> {
     let mut ledger = ImportLedger::new();
     let mut captures = Vec::new();
     for manifest in finished(ingest::STAGE, layout, "run `iotriage ingest ARCHIVE -o OUT` first")? {
@@ -27,7 +27,6 @@ pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result
             captures.push(capture);
         }
     }
-    let lost = ledger.worst() >= Severity::DataLoss;
     if !voice.is_quiet() {
         let mut text = findings(&captures, &ledger);
         if with_report {
@@ -36,7 +35,7 @@ pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result
         }
         crate::voice::print(&text)?;
     }
-    Ok(lost)
+    Ok(ledger.worst_found())
 }
 
 fn findings(captures: &[CaptureReport], ledger: &ImportLedger) -> String {

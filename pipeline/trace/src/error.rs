@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::finding::Finding;
+
 /// Why an archive, a capture or a file could not be read at all.
 #[derive(Debug, Error)]
 pub enum TraceError {
@@ -71,6 +73,22 @@ pub enum TraceError {
         /// The file concerned.
         path: PathBuf,
     },
+    /// An `archive.toml` that is not what it should be.
+    #[error("{}:{line}: {what}; docs/archive-toml.md says what may stand there", path.display())]
+    Description {
+        /// The file.
+        path: PathBuf,
+        /// The line concerned, from 1.
+        line: usize,
+        /// What was expected, and what to do.
+        what: String,
+    },
+    /// Reading was to stop at the first loss, and this is it.
+    #[error("{finding}")]
+    Strict {
+        /// What was found.
+        finding: Box<Finding>,
+    },
     /// A thread that decodes the input could not be started.
     #[error("{}: cannot start a decoding thread: {source}", path.display())]
     Thread {
@@ -82,6 +100,14 @@ pub enum TraceError {
 }
 
 impl TraceError {
+    /// What is wrong, without the path where that stands in front.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Open { source, .. } | Self::Read { source, .. } => source.to_string(),
+            other => other.to_string(),
+        }
+    }
+
     /// Wraps an error of opening `path`, telling a missing path from a refused one.
     pub(crate) fn open(path: &std::path::Path, source: io::Error) -> Self {
         let path = path.to_path_buf();

@@ -129,17 +129,29 @@ pub struct ImportLedger {
     entries: BTreeMap<String, BTreeMap<Severity, Tally>>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 struct Tally {
     count: u64,
     examples: Vec<Finding>,
+    /// Examples that were built. Not a part of what was found.
+    built: u32,
 }
 
+impl PartialEq for Tally {
+    fn eq(&self, other: &Self) -> bool {
+        self.count == other.count && self.examples == other.examples
+    }
+}
+
+impl Eq for Tally {}
+
 impl Tally {
-    /// Keeps `finding` if it stands before the last example kept or there is room.
+    /// Keeps `finding` if it stands before the last example kept or there is room, and if none that
+    /// is kept says the same.
     fn offer(&mut self, finding: Finding) {
-        let at = self.examples.partition_point(|e| e.order() <= finding.order());
-        if at < ImportLedger::EXAMPLES {
+        let at = self.examples.partition_point(|e| e.order() < finding.order());
+        let is_new = self.examples.get(at).is_none_or(|e| e.order() != finding.order());
+        if is_new && at < ImportLedger::EXAMPLES {
             self.examples.insert(at, finding);
             self.examples.truncate(ImportLedger::EXAMPLES);
         }
@@ -149,6 +161,8 @@ impl Tally {
 impl ImportLedger {
     /// Examples kept of each kind and severity.
     pub const EXAMPLES: usize = 8;
+    /// Examples built of each, of findings that may all read the same.
+    const MOST_BUILT: u32 = 256;
 
     /// An empty ledger.
     pub fn new() -> Self {
@@ -172,7 +186,8 @@ impl ImportLedger {
         }
         let tally = self.tally(kind, severity);
         tally.count = tally.count.saturating_add(count);
-        if tally.examples.len() < Self::EXAMPLES {
+        if tally.examples.len() < Self::EXAMPLES && tally.built < Self::MOST_BUILT {
+            tally.built += 1;
             tally.offer(example());
         }
     }
@@ -198,6 +213,13 @@ impl ImportLedger {
     /// The worst severity found; an empty ledger counts as [`Severity::Info`].
     pub fn worst(&self) -> Severity {
         self.worst_found().unwrap_or(Severity::Info)
+    }
+
+    /// The example that stands first of those at least this severe: the most severe kind's, then by
+    /// path and place.
+    pub fn first_at_least(&self, severity: Severity) -> Option<&Finding> {
+        let severe = self.entries.values().flat_map(|s| s.range(severity..)).flat_map(|(_, t)| &t.examples);
+        severe.min_by(|a, b| b.severity.cmp(&a.severity).then(a.order().cmp(&b.order())))
     }
 
     /// How a run with these findings ends: data loss from [`Severity::DataLoss`] up.
@@ -288,6 +310,30 @@ mod tests {
         assert_eq!(entry.count, 20);
         let lines: Vec<_> = entry.examples.iter().map(|e| e.position).collect();
         assert_eq!(lines, (1..=8).map(Position::Line).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn examples_that_read_the_same_are_kept_once_and_all_are_counted() {
+        let mut ledger = ImportLedger::new();
+        for i in 0..1000 {
+            ledger.record_with("bad_field", Severity::DataLoss, 1, || finding(1 + i / 300, Severity::DataLoss));
+            ledger.record(finding(9, Severity::DataLoss));
+        }
+        let entry = ledger.entries().next().expect("one entry");
+        let lines: Vec<_> = entry.examples.iter().map(|e| e.position).collect();
+        assert_eq!((entry.count, lines), (2000, vec![Position::Line(1), Position::Line(9)]));
+    }
+
+    #[test]
+    fn the_first_finding_is_the_gravest_and_then_that_which_stands_first() {
+        let mut ledger = ImportLedger::new();
+        ledger.record(finding(1, Severity::Notice));
+        assert_eq!(ledger.first_at_least(Severity::DataLoss), None);
+        ledger.record(finding(7, Severity::DataLoss));
+        ledger.record(finding(3, Severity::DataLoss));
+        assert_eq!(ledger.first_at_least(Severity::DataLoss).map(|f| f.position), Some(Position::Line(3)));
+        ledger.record(finding(8, Severity::Error));
+        assert_eq!(ledger.first_at_least(Severity::DataLoss).map(|f| f.position), Some(Position::Line(8)));
     }
 
     #[test]

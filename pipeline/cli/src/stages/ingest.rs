@@ -32,7 +32,8 @@ const UNREADABLE: &str = "unreadable_capture";
 
 pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<()> {
     refuse_nesting(&archive.root, output.layout.root())?;
-    let discovery = discover_with(&archive.root, &archive.hints)?;
+    let discovery = discover_with(&archive.root, &archive.discover)?;
+    refuse_loss(output.strict, &discovery.ledger)?;
     let name = archive_name(&archive.root);
     // One counter a capture: what a capture's report says must not depend on what is read beside it.
     let counters: Vec<ByteCounter> = discovery.captures.iter().map(|_| ByteCounter::default()).collect();
@@ -48,21 +49,55 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
                 stage: STAGE,
                 partition: capture.id.clone(),
                 logic_version: LOGIC_VERSION,
-                parameters: parameters(capture),
+                parameters: parameters(capture)?,
                 inputs: inputs(capture),
             };
             Ok(Partition {
                 plan,
                 make: Box::new({
                     let counter = counter.clone();
-                    move |staging| read(capture, counter.clone(), progress, staging)
+                    move |staging| read(capture, counter.clone(), output.strict, progress, staging)
                 }),
             })
         })
         .collect::<Result<_>>()?;
     partitions.extend(captures);
     run_stage(STAGE, partitions, output, voice)?;
+    if output.strict {
+        // Captures read by an earlier run, which may not have been strict.
+        for capture in &discovery.captures {
+            let report: CaptureReport = artifacts::read(&output.layout.root().join(Layout::capture_file(&capture.id)))?;
+            refuse_loss(true, &report.ledger)?;
+        }
+    }
     refuse_nothing_read(&discovery, output.layout.root())
+}
+
+/// What a capture's rows and report depend on beside the content of its files.
+fn parameters(capture: &Capture) -> Result<BTreeMap<String, String>> {
+    let mut parameters = BTreeMap::from([("host".to_owned(), capture.host.clone()), ("format".to_owned(), capture.format.clone())]);
+    let mut also = |name: &str, value: &dyn Fn() -> Result<String>, is_there: bool| -> Result<()> {
+        if is_there {
+            parameters.insert(name.to_owned(), value()?);
+        }
+        Ok(())
+    };
+    also("facts", &|| serde_json::to_string(&capture.facts).context("cannot serialise the facts"), !capture.facts.is_empty())?;
+    also(
+        "blkparse_format",
+        &|| Ok(capture.hints.blkparse.as_ref().map_or_else(String::new, |f| f.texts().join("\n"))),
+        capture.hints.blkparse.is_some(),
+    )?;
+    also("copies", &|| Ok(capture.copies.join("\n")), !capture.copies.is_empty())?;
+    Ok(parameters)
+}
+
+/// In a strict run, the first loss found is the end.
+pub(crate) fn refuse_loss(strict: bool, ledger: &ImportLedger) -> Result<()> {
+    match ledger.first_at_least(Severity::DataLoss) {
+        Some(finding) if strict => bail!(TraceError::Strict { finding: Box::new(finding.clone()) }),
+        _ => Ok(()),
+    }
 }
 
 /// A capture that cannot be read is a finding beside others that can, and a failure if there is none.
@@ -102,14 +137,6 @@ fn archive_name(root: &Path) -> String {
 }
 
 /// What the rows of a capture depend on beside its files.
-fn parameters(capture: &Capture) -> BTreeMap<String, String> {
-    let mut parameters = BTreeMap::from([("host".to_owned(), capture.host.clone()), ("format".to_owned(), capture.format.clone())]);
-    if let Some(custom) = &capture.hints.blkparse {
-        parameters.insert("blkparse_format".to_owned(), custom.texts().join("\n"));
-    }
-    parameters
-}
-
 /// The files of a capture under their names in the archive.
 fn inputs(capture: &Capture) -> Vec<FileEntry> {
     let mut entries = Vec::with_capacity(capture.files.len());
@@ -145,8 +172,14 @@ fn whole_archive(discovery: &Discovery, name: &str) -> Result<Partition<'static>
     Ok(Partition { plan, make: Box::new(make) })
 }
 
-fn read(capture: &Capture, counter: ByteCounter, progress: &(dyn Fn() + Sync), staging: &mut Staging) -> Result<(Value, String)> {
-    let options = ReadOptions { progress: counter, ..ReadOptions::default() };
+fn read(
+    capture: &Capture,
+    counter: ByteCounter,
+    strict: bool,
+    progress: &(dyn Fn() + Sync),
+    staging: &mut Staging,
+) -> Result<(Value, String)> {
+    let options = ReadOptions { progress: counter, strict, ..ReadOptions::default() };
     let mut writer: Option<IosWriter> = None;
     let read = capture.read_batches::<anyhow::Error>(&options, &mut |clock, rows| {
         progress();
@@ -160,7 +193,7 @@ fn read(capture: &Capture, counter: ByteCounter, progress: &(dyn Fn() + Sync), s
     });
     let summary = match read {
         Ok(summary) => summary,
-        Err(error) if error.is::<TraceError>() && writer.is_none() => {
+        Err(error) if !strict && error.is::<TraceError>() && writer.is_none() => {
             let report = unreadable(capture, &error);
             staging.write(&Layout::capture_file(&capture.id), &artifacts::to_bytes(&report)?)?;
             return Ok((serde_json::to_value(&report.ledger).context("cannot serialise the ledger")?, "cannot be read".to_owned()));
@@ -209,6 +242,9 @@ fn unreadable(capture: &Capture, error: &anyhow::Error) -> CaptureReport {
         requests: 0,
         phases: PhasesSeen { queue: true, insert: true, issue: true, complete: true },
         missing_cpu_files: capture.missing_cpus.clone(),
+        missing_pieces: capture.missing_pieces,
+        copies: capture.copies.clone(),
+        kernel: capture.facts.kernel.clone(),
         losses: Vec::new(),
         devices: Vec::new(),
         ledger,
@@ -237,7 +273,8 @@ fn report(capture: &Capture, summary: CaptureSummary, mut rows: BTreeMap<String,
                     bytes: r.tally.bytes,
                 })
                 .collect();
-            DeviceReport { device, rows, files, counts }
+            let facts = capture.facts.device(d.device).cloned().unwrap_or_default();
+            DeviceReport { device, facts, rows, files, counts }
         })
         .collect();
     CaptureReport {
@@ -257,6 +294,9 @@ fn report(capture: &Capture, summary: CaptureSummary, mut rows: BTreeMap<String,
             complete: summary.phases.complete,
         },
         missing_cpu_files: summary.missing_cpus,
+        missing_pieces: capture.missing_pieces,
+        copies: capture.copies.clone(),
+        kernel: capture.facts.kernel.clone(),
         losses: summary
             .losses
             .iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use iotriage_models::Reduction;
 use iotriage_models::cluster::Clustering;
 use iotriage_models::diagnosis::Catalogue;
@@ -96,6 +96,7 @@ fn draw(
         let path = staging.path(&format!("report/{name}")).map_err(io::Error::other)?;
         Ok(Box::new(BufWriter::new(File::create(path)?)))
     };
-    let names = iotriage_reports::write_report(&view, &options, &mut open)?;
+    let names = iotriage_reports::write_report(&view, &options, &mut open)
+        .with_context(|| format!("{}: cannot write the report", root.join("report").display()))?;
     Ok((json!({"files": names.len(), "windows": view.windows.len(), "verdicts": view.verdicts.len()}), format!("{} files", names.len())))
 }

@@ -1,4 +1,5 @@
-//! Walking an archive: every file is sniffed by its content, per-CPU files are grouped.
+//! Walking an archive: every file is sniffed by its content, per-CPU files are grouped. What becomes
+//! of the groups is in `found`.
 //!
 //! Order is by name, bytewise, so that the same tree gives the same captures on any file system.
 //! Symbolic links are followed to regular files inside the root that are not listed under their own
@@ -11,25 +12,28 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::Discovery;
+use super::description::{self, Descriptions};
+use super::found::{Found, Listed, captures, note, shown};
 use super::grouping::{CpuFileName, missing_numbers};
-use super::id;
-use super::{Capture, Discovery};
+use super::host::HostPattern;
+use super::twins::Beginning;
 use crate::container::{read_prefix, refuse_special, special_name};
 use crate::error::TraceError;
-use crate::finding::{Finding, ImportLedger, Position, Severity};
+use crate::finding::{ImportLedger, Severity};
 use crate::formats::recognised::{Recognised, looks_like_text, recognise};
 use crate::formats::{Hints, SNIFF_BYTES, blktrace};
-use crate::printable::printable;
 
 /// Directories deeper than this are not entered: no archive is, and the walk recurses.
 const MAX_DEPTH: usize = 64;
 
-/// A file of the archive.
-struct Listed {
-    path: PathBuf,
-    /// Below the root; for a root that is a file, its name.
-    relative: PathBuf,
-    bytes: u64,
+/// How an archive is looked through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DiscoverOptions {
+    /// Where the host stands in a path, for captures of which `archive.toml` does not say it.
+    pub host_from: Option<HostPattern>,
+    /// What is known of the logs beside what they say.
+    pub hints: Hints,
 }
 
 /// What was found besides captures, for the message if there are none.
@@ -45,16 +49,16 @@ struct Seen {
 /// # Errors
 /// As [`discover_with`].
 pub fn discover(root: &Path) -> Result<Discovery, TraceError> {
-    discover_with(root, &Hints::default())
+    discover_with(root, &DiscoverOptions::default())
 }
 
-/// The same, with what is known about the logs beside what they say themselves.
+/// The same, with options.
 ///
 /// # Errors
 /// [`TraceError::NotFound`], [`TraceError::Open`] or [`TraceError::SpecialFile`] for the root itself,
-/// [`TraceError::NothingRecognised`] if no file can be read. An unreadable file beside readable ones
-/// is a finding.
-pub fn discover_with(root: &Path, hints: &Hints) -> Result<Discovery, TraceError> {
+/// [`TraceError::NothingRecognised`] if no file can be read, [`TraceError::Description`] for an
+/// `archive.toml` that is wrong. An unreadable file beside readable ones is a finding.
+pub fn discover_with(root: &Path, options: &DiscoverOptions) -> Result<Discovery, TraceError> {
     let metadata = fs::metadata(root).map_err(|e| TraceError::open(root, e))?;
     let mut ledger = ImportLedger::new();
     let mut files = Vec::new();
@@ -66,44 +70,61 @@ pub fn discover_with(root: &Path, hints: &Hints) -> Result<Discovery, TraceError
     } else {
         refuse_special(root, metadata.file_type())?;
         let name = root.file_name().map_or_else(|| PathBuf::from("capture"), PathBuf::from);
-        files.push(Listed { path: root.to_path_buf(), relative: name, bytes: metadata.len() });
+        files.push(Listed { path: root.to_path_buf(), relative: name, bytes: metadata.len(), beginning: None });
     }
     files.sort_by(|a, b| a.relative.as_os_str().as_bytes().cmp(b.relative.as_os_str().as_bytes()));
 
     let mut seen = Seen { files: files.len() as u64, ..Seen::default() };
-    let mut singles = Vec::new();
+    let mut descriptions = take_descriptions(&mut files, &mut ledger)?;
+    let mut found = Vec::new();
     let mut sets: BTreeMap<(PathBuf, Vec<u8>), BTreeMap<u32, Vec<Listed>>> = BTreeMap::new();
-    for file in files {
+    for mut file in files {
         let name = file.relative.file_name().unwrap_or(OsStr::new("")).as_bytes().to_vec();
         let directory = file.relative.parent().map(PathBuf::from).unwrap_or_default();
         let cpu_name = CpuFileName::parse(&name);
-        match sniff_file(&file, cpu_name.is_some(), hints, &mut seen, &mut ledger) {
-            Some(format) if format == blktrace_name() || format.is_empty() => match cpu_name {
-                Some(n) => sets.entry((directory, n.set.to_vec())).or_default().entry(n.cpu).or_default().push(file),
-                None => singles.push((file, format)),
+        match sniff_file(&mut file, cpu_name.is_some(), &options.hints, &mut seen, &mut ledger) {
+            Some(format) => match cpu_name {
+                Some(n) if format == blktrace_name() || format.is_empty() => {
+                    sets.entry((directory, n.set.to_vec())).or_default().entry(n.cpu).or_default().push(file);
+                }
+                _ => found.push(Found::new(file.relative.clone(), format, vec![file], Vec::new())),
             },
-            Some(format) => singles.push((file, format)),
             None => {}
         }
     }
-    let mut captures = Vec::new();
     for ((directory, set), cpus) in sets {
-        captures.extend(capture_of_set(&directory, &set, cpus, &mut ledger));
+        found.extend(set_found(&directory, &set, cpus, &mut ledger));
     }
-    for (file, format) in singles {
-        captures.push(new_capture(&file.relative.clone(), format, vec![file], Vec::new()));
-    }
+    let captures = captures(found, &mut descriptions, options, &mut ledger);
     if captures.is_empty() {
         return Err(nothing_recognised(root, seen));
     }
-    let mut taken = BTreeSet::new();
-    captures.sort_by(|a, b| (&a.id, &a.files).cmp(&(&b.id, &b.files)));
-    for capture in &mut captures {
-        capture.id = id::make_unique(std::mem::take(&mut capture.id), &mut taken);
-        capture.hints = hints.for_format(&capture.format);
-    }
-    captures.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(Discovery { root: root.to_path_buf(), captures, ledger })
+}
+
+/// Takes the descriptions and what they leave out from among the files, which are sorted.
+fn take_descriptions(files: &mut Vec<Listed>, ledger: &mut ImportLedger) -> Result<Descriptions, TraceError> {
+    let mut descriptions = Descriptions::default();
+    // Those nearer to the root first: they may leave out the ones below.
+    let (mut described, rest): (Vec<Listed>, Vec<Listed>) =
+        std::mem::take(files).into_iter().partition(|f| f.relative.file_name() == Some(OsStr::new(description::FILE_NAME)));
+    described.sort_by_key(|f| f.relative.components().count());
+    for file in described {
+        if descriptions.excluded(&file.relative).is_none() {
+            let folder = file.relative.parent().map(PathBuf::from).unwrap_or_default();
+            let bytes = read_prefix(&file.path, description::MAX_BYTES + 1)?;
+            descriptions.add(&file.path, &folder, shown(&file.relative), &bytes)?;
+        }
+    }
+    for file in rest {
+        match descriptions.excluded(&file.relative) {
+            Some(by) => {
+                note(ledger, &file.relative, "excluded_file", Severity::Info, "a file to read", format!("one that {by} leaves out"))
+            }
+            None => files.push(file),
+        }
+    }
+    Ok(descriptions)
 }
 
 struct Walk<'a> {
@@ -143,7 +164,7 @@ impl Walk<'_> {
                 note(self.ledger, &relative, "special_file", Severity::Notice, "a regular file", format!("a {what}"));
             } else {
                 let bytes = entry.metadata().map_or(0, |m| m.len());
-                self.files.push(Listed { path: entry.path(), relative, bytes });
+                self.files.push(Listed { path: entry.path(), relative, bytes, beginning: None });
             }
         }
         Ok(())
@@ -169,7 +190,7 @@ impl Walk<'_> {
             // A directory inside is walked under its own name.
             match fs::metadata(&target) {
                 Ok(m) if m.is_file() && listed.insert(target) => {
-                    self.files.push(Listed { path, relative, bytes: m.len() });
+                    self.files.push(Listed { path, relative, bytes: m.len(), beginning: None });
                 }
                 _ => {}
             }
@@ -178,21 +199,18 @@ impl Walk<'_> {
 }
 
 /// The format of a file: `Some("")` for an empty member of a per-CPU set, `None` if it is not to be read.
-fn sniff_file(file: &Listed, named_for_cpu: bool, hints: &Hints, seen: &mut Seen, ledger: &mut ImportLedger) -> Option<&'static str> {
+fn sniff_file(file: &mut Listed, named_for_cpu: bool, hints: &Hints, seen: &mut Seen, ledger: &mut ImportLedger) -> Option<&'static str> {
     let relative = file.relative.as_path();
     let prefix = match read_prefix(&file.path, SNIFF_BYTES) {
         Ok(prefix) => prefix,
         Err(error) => {
             // The path stands before the message already.
-            let got = match &error {
-                TraceError::Open { source, .. } | TraceError::Read { source, .. } => source.to_string(),
-                other => other.to_string(),
-            };
-            note(ledger, relative, "unreadable_file", Severity::DataLoss, "a readable file", got);
+            note(ledger, relative, "unreadable_file", Severity::DataLoss, "a readable file", error.reason());
             seen.first_refusal.get_or_insert(error);
             return None;
         }
     };
+    file.beginning = Some(Beginning::of(&prefix));
     if let Some(format) = hints.sniff(&prefix) {
         return Some(format);
     }
@@ -225,7 +243,7 @@ fn blktrace_name() -> &'static str {
     blktrace::Blktrace.descriptor().name
 }
 
-fn capture_of_set(directory: &Path, set: &[u8], cpus: BTreeMap<u32, Vec<Listed>>, ledger: &mut ImportLedger) -> Option<Capture> {
+fn set_found(directory: &Path, set: &[u8], cpus: BTreeMap<u32, Vec<Listed>>, ledger: &mut ImportLedger) -> Option<Found> {
     let numbers: Vec<u32> = cpus.keys().copied().collect();
     let mut files = Vec::new();
     let mut all_empty = true;
@@ -247,25 +265,7 @@ fn capture_of_set(directory: &Path, set: &[u8], cpus: BTreeMap<u32, Vec<Listed>>
         note(ledger, &relative, "empty_capture", Severity::Notice, "records", "per-CPU files that are all empty".into());
         return None;
     }
-    Some(new_capture(&relative, blktrace_name(), files, missing_numbers(&numbers)))
-}
-
-fn new_capture(relative: &Path, format: &str, files: Vec<Listed>, missing_cpus: Vec<u32>) -> Capture {
-    let components: Vec<&[u8]> = relative.components().map(|c| c.as_os_str().as_bytes()).collect();
-    let host = match components.as_slice() {
-        [host, _, ..] => String::from_utf8_lossy(host).into_owned(),
-        _ => "local".into(),
-    };
-    Capture {
-        id: id::encode(&components),
-        host,
-        format: format.into(),
-        shown: files.iter().map(|f| shown(&f.relative)).collect(),
-        bytes_on_disk: files.iter().map(|f| f.bytes).collect(),
-        files: files.into_iter().map(|f| f.path).collect(),
-        missing_cpus,
-        hints: Hints::default(),
-    }
+    Some(Found::new(relative, blktrace_name(), files, missing_numbers(&numbers)))
 }
 
 fn nothing_recognised(root: &Path, seen: Seen) -> TraceError {
@@ -280,20 +280,4 @@ fn nothing_recognised(root: &Path, seen: Seen) -> TraceError {
         (None, n) => format!("none of its {n} files is of a known format"),
     };
     TraceError::NothingRecognised { path: root.to_path_buf(), hint }
-}
-
-fn shown(relative: &Path) -> String {
-    printable(relative.as_os_str().as_bytes())
-}
-
-fn note(ledger: &mut ImportLedger, relative: &Path, kind: &str, severity: Severity, expected: &str, got: String) {
-    ledger.record(Finding {
-        path: shown(relative),
-        position: Position::File,
-        kind: kind.into(),
-        severity,
-        field: String::new(),
-        expected: expected.into(),
-        got,
-    });
 }

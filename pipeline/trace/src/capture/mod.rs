@@ -3,22 +3,40 @@
 //! | file | what it does |
 //! |---|---|
 //! | `discovery` | walks a tree, sniffs, groups per-CPU files: [`discover`] |
-//! | `grouping` | which files are one capture, and its missing CPUs |
+//! | `grouping` | which files are of one set, and its missing CPUs |
+//! | `found` | what was found made into captures |
+//! | `twins` | copies, which are read once |
+//! | `rotation`, `piece_name` | pieces of one log, which are read as one |
+//! | `description`, `facts` | `archive.toml`, and what it says of a capture |
+//! | `host`, `pattern` | the host in a path |
 //! | `id` | stable, file-system-safe capture ids |
 //! | `reading` | [`Capture::read`]: tokenizer and pairing, one thread each |
+//! | `shifted` | a log's clock moved to the wall clock that its description states |
 //!
 //! A capture is the unit of work of the stages: nothing of one is needed to read another.
 
+mod description;
 mod discovery;
+mod facts;
+mod found;
 mod grouping;
+mod host;
 mod id;
+mod pattern;
+mod piece_name;
 mod reading;
+mod rotation;
+mod shifted;
+mod twins;
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use discovery::{discover, discover_with};
+pub use discovery::{DiscoverOptions, discover, discover_with};
+pub use facts::{CaptureFacts, DeviceClass, DeviceFacts};
+pub use host::{HostPattern, HostSource};
+pub use pattern::PatternError;
 pub use reading::{CaptureSummary, ReadOptions, RowSink};
 
 use crate::finding::ImportLedger;
@@ -30,11 +48,14 @@ pub struct Capture {
     /// Stable, unique in its archive, derived from the path below the root. Safe as a file name:
     /// letters, digits and `.`, `_`, `-`, `+`, `~`, `%` only, never starting with a dot, at most 120 bytes.
     pub id: String,
-    /// The first directory below the archive's root, else `local`. Hostile text.
+    /// From `archive.toml`, else by the pattern of host names, else the first directory below the
+    /// archive's root, else `local`. Hostile text.
     pub host: String,
+    /// Which of these it is.
+    pub host_source: HostSource,
     /// Name of its format, see [`formats`](crate::formats).
     pub format: String,
-    /// Its files, sorted by CPU number or name.
+    /// Its files, sorted by CPU number, or the pieces of one log, oldest first.
     pub files: Vec<PathBuf>,
     /// How findings name each file: relative to the archive's root, made fit to print.
     pub shown: Vec<String>,
@@ -45,6 +66,12 @@ pub struct Capture {
     /// What was given to read it by.
     #[serde(default)]
     pub hints: Hints,
+    /// Pieces of a rotated log whose numbers are missing between those that are there.
+    pub missing_pieces: u64,
+    /// Files of equal content that are not read, named like those in `shown`.
+    pub copies: Vec<String>,
+    /// What `archive.toml` says of it.
+    pub facts: CaptureFacts,
 }
 
 /// What an archive holds.

@@ -7,12 +7,13 @@ use std::thread;
 
 use super::Capture;
 use super::grouping::ranges;
+use super::shifted::Shifted;
 use crate::container::ByteCounter;
 use crate::error::TraceError;
 use crate::event::EventBatch;
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::formats::{EventSource, Input, Phases};
-use crate::loss::LossSpan;
+use crate::loss::{LossKind, LossSpan};
 use crate::pairing::{DeviceSummary, Pairer, PairingOptions};
 use crate::record::{Clock, IoRecord};
 
@@ -28,6 +29,8 @@ pub struct ReadOptions {
     pub pairing: PairingOptions,
     /// Bytes read from disk are added here as they are read, for progress.
     pub progress: ByteCounter,
+    /// Stop with [`TraceError::Strict`] at the first finding of data loss or worse.
+    pub strict: bool,
 }
 
 /// Takes rows out of the vector that it is given; the clock is that of all their times.
@@ -76,15 +79,18 @@ impl Capture {
     /// Rows that it leaves are dropped.
     ///
     /// # Errors
-    /// As [`Capture::read`], and whatever `sink` returns; reading stops then.
+    /// As [`Capture::read`], [`TraceError::Strict`] if asked for, and whatever `sink` returns; reading
+    /// stops then.
     pub fn read_batches<E: From<TraceError>>(&self, options: &ReadOptions, sink: &mut RowSink<'_, E>) -> Result<CaptureSummary, E> {
         let mut ledger = ImportLedger::new();
         let counter = options.progress.clone();
         let mut pairing = options.pairing;
-        pairing.incomplete |= !self.missing_cpus.is_empty();
+        pairing.incomplete |= !self.missing_cpus.is_empty() || self.missing_pieces > 0 || self.facts.dropped_events > 0;
+        let strict = options.strict;
         let bytes_before = counter.get();
         let source = self.open(&counter, &mut ledger)?;
         let clock = source.clock();
+        refuse_loss(strict, &ledger)?;
         let mut pairer = Pairer::new(pairing, self.name().into());
         let mut rows = Vec::with_capacity(ROWS + EventBatch::EVENTS);
 
@@ -93,9 +99,12 @@ impl Capture {
             let (empty_out, empty_in) = sync_channel::<EventBatch>(BATCHES_IN_FLIGHT);
             let decoder = thread::Builder::new()
                 .name("iotriage-decode".into())
-                .spawn_scoped(scope, move || decode(source, &full_out, &empty_in))
+                .spawn_scoped(scope, move || decode(source, strict, &full_out, &empty_in))
                 .map_err(|source| TraceError::Thread { path: self.first_path(), source })?;
-            let paired = pair(&full_in, &empty_out, &mut pairer, &mut rows, &mut |rows| sink(clock, rows));
+            let paired = pair(&full_in, &empty_out, &mut pairer, &mut rows, &mut |pairer, rows| {
+                refuse_loss(strict, pairer.ledger())?;
+                sink(clock, rows)
+            });
             // Hanging up makes the decoder stop if pairing ended early.
             drop(full_in);
             drop(empty_out);
@@ -105,11 +114,15 @@ impl Capture {
             }
             paired
         })?;
+        refuse_loss(strict, &ledger)?;
 
         let summary = pairer.finish(&mut rows);
         sink(clock, &mut rows)?;
         ledger.merge(&summary.ledger);
         self.note_missing_cpus(&mut ledger);
+        let mut losses = summary.losses;
+        self.note_dropped_events(summary.span, &mut losses, &mut ledger);
+        refuse_loss(strict, &ledger)?;
         let mut phases = Phases::default();
         for device in &summary.devices {
             phases.queue |= device.phases.queue;
@@ -125,7 +138,7 @@ impl Capture {
             events: summary.events,
             rows: summary.rows,
             bytes_read: counter.get() - bytes_before,
-            losses: summary.losses,
+            losses,
             missing_cpus: self.missing_cpus.clone(),
             ledger,
         })
@@ -145,10 +158,27 @@ impl Capture {
                 shown: self.shown.get(i).map_or_else(|| path.display().to_string(), Clone::clone).into(),
             })
             .collect();
-        self.hints.open(&self.format, inputs, counter, ledger).unwrap_or_else(|| {
+        let opened = self.hints.open(&self.format, inputs, counter, ledger);
+        let source = opened.unwrap_or_else(|| {
             let hint = format!("format {} is not known", crate::printable::quoted(self.format.as_bytes()));
             Err(TraceError::NothingRecognised { path: self.first_path(), hint })
-        })
+        })?;
+        match self.facts.clock_offset_ns {
+            Some(offset) if source.clock() != Clock::Unix => Ok(Box::new(Shifted::new(source, offset))),
+            Some(_) => {
+                ledger.record(Finding {
+                    path: self.name(),
+                    position: Position::File,
+                    kind: "clock_offset_unused".into(),
+                    severity: Severity::Notice,
+                    field: "clock".into(),
+                    expected: "a log without a wall clock, to use the one that is stated".into(),
+                    got: "one that has its own".into(),
+                });
+                Ok(source)
+            }
+            None => Ok(source),
+        }
     }
 
     /// How findings about the capture as a whole name it: its file, or its set of files.
@@ -157,7 +187,11 @@ impl Capture {
             [one] => one.clone(),
             [first, ..] => match first.rfind(".blktrace.") {
                 Some(end) => first.get(..end + ".blktrace".len()).unwrap_or(first).to_owned(),
-                None => first.clone(),
+                // Pieces of one log.
+                None => match self.shown.last() {
+                    Some(last) => format!("{first} to {}", last.rsplit('/').next().unwrap_or(last)),
+                    None => first.clone(),
+                },
             },
             [] => self.id.clone(),
         }
@@ -187,17 +221,45 @@ impl Capture {
             got: format!("none of CPU {}", ranges(&self.missing_cpus)),
         });
     }
+
+    /// What the tracer itself said it had lost, and the archive's description passes on. When is not
+    /// known: it may have been at any time.
+    fn note_dropped_events(&self, span: Option<(i64, i64)>, losses: &mut Vec<LossSpan>, ledger: &mut ImportLedger) {
+        let count = self.facts.dropped_events;
+        ledger.record_with("dropped_events", Severity::DataLoss, count, || Finding {
+            path: self.name(),
+            position: Position::File,
+            kind: "dropped_events".into(),
+            severity: Severity::DataLoss,
+            field: String::new(),
+            expected: "every event".into(),
+            got: format!("{count} dropped by the tracer, by {}", self.facts.described_in.join(", ")),
+        });
+        if let (Some((t_start, t_end)), true) = (span, count > 0) {
+            losses.push(LossSpan { t_start, t_end, kind: LossKind::SequenceGap, count });
+            losses.sort_unstable();
+        }
+    }
 }
 
-/// Decodes until the end or until nobody takes batches any more.
-fn decode(mut source: Box<dyn EventSource>, full: &SyncSender<EventBatch>, empty: &Receiver<EventBatch>) -> ImportLedger {
+/// In strict reading, the first loss found is the end.
+fn refuse_loss(strict: bool, ledger: &ImportLedger) -> Result<(), TraceError> {
+    match ledger.first_at_least(Severity::DataLoss) {
+        Some(finding) if strict => Err(TraceError::Strict { finding: Box::new(finding.clone()) }),
+        _ => Ok(()),
+    }
+}
+
+/// Decodes until the end, until nobody takes batches any more, or to the first loss.
+fn decode(mut source: Box<dyn EventSource>, strict: bool, full: &SyncSender<EventBatch>, empty: &Receiver<EventBatch>) -> ImportLedger {
     let mut ledger = ImportLedger::new();
     loop {
         // Where none is free, a new one is made.
         let mut batch = empty.try_recv().unwrap_or_default();
         batch.clear();
         let more = source.next_batch(&mut batch, &mut ledger);
-        if full.send(batch).is_err() || !more {
+        let stop = !more || refuse_loss(strict, &ledger).is_err();
+        if full.send(batch).is_err() || stop {
             return ledger;
         }
     }
@@ -208,14 +270,14 @@ fn pair<E>(
     empty: &SyncSender<EventBatch>,
     pairer: &mut Pairer,
     rows: &mut Vec<IoRecord>,
-    sink: &mut dyn FnMut(&mut Vec<IoRecord>) -> Result<(), E>,
+    sink: &mut dyn FnMut(&Pairer, &mut Vec<IoRecord>) -> Result<(), E>,
 ) -> Result<(), E> {
     while let Ok(batch) = full.recv() {
         pairer.push(&batch, rows);
         // If the decoder has batches enough, this one is freed.
         let _ = empty.try_send(batch);
         if rows.len() >= ROWS {
-            sink(rows)?;
+            sink(pairer, rows)?;
             rows.clear();
         }
     }

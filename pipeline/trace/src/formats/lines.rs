@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::completed::field::DiskNames;
 use super::line_tallies::{LineLosses, OtherEvents};
+use super::pieces::{LaterPieces, LineTimes, NextPiece, PieceTimes};
 use super::reorder::Reorder;
 use super::{EventSource, Format, FormatDescriptor, Input, SNIFF_BYTES, Sniff};
 use crate::container::{self, ByteCounter};
@@ -209,18 +210,24 @@ impl<P: LineParser + 'static> Format for LineFormat<P> {
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_lines(inputs, counter, (self.parser)())
     }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(LineTimes((self.parser)())))
+    }
 }
 
-/// Opens the one file of a text capture.
+/// Opens the file of a text capture, or the first of its pieces.
 pub(super) fn open_lines<P: LineParser + 'static>(
     inputs: Vec<Input>,
     counter: &ByteCounter,
     parser: P,
 ) -> Result<Box<dyn EventSource>, TraceError> {
-    match inputs.into_iter().next() {
+    let mut inputs = inputs.into_iter();
+    match inputs.next() {
         Some(input) => {
             let opened = container::open(&input.path, counter)?;
-            Ok(Box::new(LineSource::new(opened.reader, parser, input.shown)))
+            let later = LaterPieces::new(inputs, counter);
+            Ok(Box::new(LineSource::new(opened.reader, parser, input.shown).followed_by(later)))
         }
         None => Ok(Box::new(LineSource::new(Box::new(std::io::empty()), parser, "".into()))),
     }
@@ -263,6 +270,7 @@ pub struct LineSource<P> {
     any_io: bool,
     others: OtherEvents,
     losses: LineLosses,
+    later: LaterPieces,
 }
 
 impl<P: LineParser> LineSource<P> {
@@ -278,7 +286,14 @@ impl<P: LineParser> LineSource<P> {
             any_io: false,
             others: OtherEvents::default(),
             losses: LineLosses::default(),
+            later: LaterPieces::default(),
         }
+    }
+
+    /// Goes on with these pieces of the log, one after the other.
+    pub(super) fn followed_by(mut self, later: LaterPieces) -> Self {
+        self.later = later;
+        self
     }
 }
 
@@ -328,6 +343,19 @@ impl<P: LineParser> EventSource for LineSource<P> {
                             printable(error.to_string().as_bytes())
                         });
                         self.losses.at_once(LossKind::Unreadable, 1, batch);
+                    }
+                    match self.later.open_next(ledger) {
+                        NextPiece::Opened(lines, shown) => {
+                            // Lines are counted anew.
+                            self.others.report(&self.shown, true, ledger);
+                            (self.lines, self.shown) = (lines, shown);
+                            continue;
+                        }
+                        NextPiece::Unreadable => {
+                            self.losses.at_once(LossKind::Unreadable, 0, batch);
+                            continue;
+                        }
+                        NextPiece::End => {}
                     }
                     self.reorder.flush(batch);
                     self.losses.flush(batch);

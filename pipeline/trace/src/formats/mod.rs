@@ -17,6 +17,7 @@ mod iosnoop;
 mod line_tallies;
 pub mod lines;
 pub mod perf_script;
+pub mod pieces;
 pub mod recognised;
 pub mod reorder;
 pub mod rwbs;
@@ -33,6 +34,7 @@ use crate::error::TraceError;
 use crate::event::EventBatch;
 use crate::finding::ImportLedger;
 use crate::record::Clock;
+use pieces::PieceTimes;
 
 /// Bytes of (unpacked) content that are enough to tell a format.
 pub const SNIFF_BYTES: usize = 16 * 1024;
@@ -102,6 +104,12 @@ pub trait Format: Sync {
     /// # Errors
     /// If none of the files can be read.
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError>;
+
+    /// Reads the times of a log that may lie in several files one after the other, as rotation
+    /// leaves them. `None` for a format whose files are no such pieces.
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        None
+    }
 }
 
 /// The events of an opened capture.

@@ -360,6 +360,11 @@ impl Pairer {
         self.losses.add(kind, time, time, count);
     }
 
+    /// What was wrong so far.
+    pub fn ledger(&self) -> &ImportLedger {
+        &self.ledger
+    }
+
     /// Ends the capture: what is still outstanding is given out or reported.
     ///
     /// Rows without `t_complete` are those that the capture's end cut off.

@@ -31,7 +31,10 @@ fn write_set(directory: &Path) {
 fn the_host_is_the_first_directory_below_the_root() {
     let place = tempfile::tempdir().expect("temporary directory");
     write_set(&place.path().join("web1/incident/7"));
-    write_set(place.path());
+    // Another capture: the same one would be read once.
+    for (name, bytes) in script::build(&ONE.replace("8+8", "16+8")) {
+        fs::write(place.path().join(name), bytes).expect("file is written");
+    }
     let found = discover(place.path()).expect("captures are found");
     let hosts: Vec<_> = found.captures.iter().map(|c| (c.id.as_str(), c.host.as_str())).collect();
     assert_eq!(hosts, [("sda", "local"), ("web1+incident+7+sda", "web1")]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use iotriage_trace::capture::discover_with;
+use iotriage_trace::capture::{DiscoverOptions, discover_with};
 use iotriage_trace::container::ByteCounter;
 use iotriage_trace::event::{Action, BlockEvent, EventBatch};
 use iotriage_trace::finding::ImportLedger;
@@ -117,7 +117,9 @@ fn read(format: &str, text: &str) -> (Vec<BlockEvent>, u64) {
     let path = place.path().join("custom.txt");
     fs::write(&path, text).expect("text is written");
     let hints = Hints { blkparse: Some(CustomFormat::parse(&[format.to_owned()]).unwrap_or_else(|e| panic!("{e}"))) };
-    let Ok(found) = discover_with(&path, &hints) else { return (Vec::new(), text.lines().count() as u64) };
+    let Ok(found) = discover_with(&path, &DiscoverOptions { hints, ..DiscoverOptions::default() }) else {
+        return (Vec::new(), text.lines().count() as u64);
+    };
     let mut ledger = ImportLedger::new();
     let mut source = found.captures[0].open(&ByteCounter::new(), &mut ledger).expect("opens");
     let mut batch = EventBatch::default();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use iotriage_trace::capture::{Capture, CaptureSummary, discover_with};
+use iotriage_trace::capture::{Capture, CaptureSummary, DiscoverOptions, discover_with};
 use iotriage_trace::finding::ImportLedger;
 use iotriage_trace::formats::Hints;
 use iotriage_trace::printable::printable;
@@ -24,7 +24,7 @@ pub(crate) fn archive(path: &Path) -> String {
 /// The same, with what is known of its logs.
 pub(crate) fn archive_with(path: &Path, hints: &Hints) -> String {
     let mut out = String::new();
-    let discovery = match discover_with(path, hints) {
+    let discovery = match discover_with(path, &DiscoverOptions { hints: hints.clone(), ..DiscoverOptions::default() }) {
         Ok(discovery) => discovery,
         Err(error) => return format!("error: {}\n", local(&error.to_string(), path)),
     };

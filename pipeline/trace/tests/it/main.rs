@@ -10,6 +10,9 @@
 //! | `one_request` | one I/O as five tools log it |
 //! | `traps` | the list of traps against the inputs and tests that it names |
 //! | `custom_format` | custom formats of blkparse, printed and read back |
+//! | `described` | `archive.toml`, hosts, strict reading |
+//! | `pieces` | rotated logs |
+//! | `twins` | captures that are there twice |
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
@@ -20,17 +23,20 @@
 
 mod archive;
 mod blkparse;
-mod driver;
 mod custom_format;
+mod described;
+mod driver;
 mod dump;
 mod golden;
 mod one_request;
+mod pieces;
 mod properties;
 mod public_samples;
 mod sample_table;
 mod script;
 mod tracepoints;
 mod traps;
+mod twins;
 
 use std::path::{Path, PathBuf};
 

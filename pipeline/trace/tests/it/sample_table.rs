@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use iotriage_trace::capture::{Capture, CaptureSummary, discover_with};
+use iotriage_trace::capture::{Capture, CaptureSummary, DiscoverOptions, discover_with};
 use iotriage_trace::container::{ByteCounter, open};
 use iotriage_trace::event::{Action, EventBatch};
 use iotriage_trace::finding::ImportLedger;
@@ -26,6 +26,10 @@ const CUSTOM: [(&str, &str); 3] = [
     ("liuzel_custom_csv_f.txt", "%T.%t,%D,%a,%d,%S,%n,%p,%C\\n"),
     ("discard_remote_io_error.txt", "%D %2c %8s %5T.%9t %6p %2a %3d %S + %10n (%8e) [%C]\\n"),
 ];
+
+fn options_for(path: &Path) -> DiscoverOptions {
+    DiscoverOptions { hints: hints_for(path), ..DiscoverOptions::default() }
+}
 
 fn hints_for(path: &Path) -> Hints {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
@@ -115,7 +119,7 @@ fn every_sample_is_recognised_and_every_record_and_line_accounted_for() {
     let mut table = String::from("file | format | events | complete and issued | rows | findings\n");
     for path in samples(&root) {
         let name = path.strip_prefix(&root).expect("is below").display().to_string();
-        let found = discover_with(&path, &hints_for(&path)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let found = discover_with(&path, &options_for(&path)).unwrap_or_else(|e| panic!("{name}: {e}"));
         let unread: u64 = ["unknown_format", "recognised_format", "wrong_magic"].map(|k| found.ledger.count(k)).iter().sum();
         assert_eq!(unread, 0, "{name}: {:?}", found.ledger);
         for capture in &found.captures {
@@ -144,7 +148,7 @@ type Event = (i64, Action, Op, Flags, u64, u64);
 
 /// The events of a text as they are tokenized, with their devices.
 fn events_of(path: &Path) -> Vec<(Event, DeviceId)> {
-    let found = discover_with(path, &hints_for(path)).unwrap_or_else(|e| panic!("{e}"));
+    let found = discover_with(path, &options_for(path)).unwrap_or_else(|e| panic!("{e}"));
     let mut ledger = ImportLedger::new();
     let mut source = found.captures[0].open(&ByteCounter::new(), &mut ledger).expect("opens");
     let (mut batch, mut events) = (EventBatch::default(), Vec::new());
@@ -173,6 +177,6 @@ fn custom_texts_give_the_events_of_the_default_text_of_the_same_trace() {
 #[test]
 fn without_its_format_a_custom_text_is_named_as_unknown() {
     let Some(path) = shared("samples/blkparse-text/liuzel_custom_csv_f.txt") else { return };
-    let error = discover_with(&path, &Hints::default()).expect_err("nothing says what is what").to_string();
+    let error = discover_with(&path, &DiscoverOptions::default()).expect_err("nothing says what is what").to_string();
     assert!(error.contains("no known format"), "{error}");
 }

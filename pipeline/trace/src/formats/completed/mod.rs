@@ -15,6 +15,7 @@ mod order;
 use std::sync::Arc;
 
 use super::lines::{Line, LineReader};
+use super::pieces::{LaterPieces, NextPiece, PieceTimes, TableTimes};
 use super::{EventSource, Format, FormatDescriptor, Input, SNIFF_BYTES, Sniff};
 use crate::container::{self, ByteCounter};
 use crate::error::TraceError;
@@ -97,6 +98,10 @@ impl<T: TableParser + 'static> Format for TableFormat<T> {
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_table(inputs, counter, (self.parser)())
     }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(TableTimes((self.parser)())))
+    }
 }
 
 /// Sniffs a table: it has its header, or at least half of the first lines are I/Os of it.
@@ -125,12 +130,15 @@ fn sniff_table(parser: &mut dyn TableParser, prefix: &[u8]) -> Sniff {
     }
 }
 
-/// Opens the one file of a table.
+/// Opens the file of a table, or the first of its pieces.
 fn open_table<P: TableParser + 'static>(inputs: Vec<Input>, counter: &ByteCounter, parser: P) -> Result<Box<dyn EventSource>, TraceError> {
-    match inputs.into_iter().next() {
+    let mut inputs = inputs.into_iter();
+    match inputs.next() {
         Some(input) => {
             let opened = container::open(&input.path, counter)?;
-            Ok(Box::new(CompletedSource::new(LineReader::new(opened.reader), parser, input.shown)))
+            let mut source = CompletedSource::new(LineReader::new(opened.reader), parser, input.shown);
+            source.later = LaterPieces::new(inputs, counter);
+            Ok(Box::new(source))
         }
         None => Ok(Box::new(CompletedSource::new(LineReader::new(Box::new(std::io::empty())), parser, "".into()))),
     }
@@ -144,6 +152,7 @@ struct CompletedSource<P> {
     interner: NameInterner,
     order: CompletionOrder,
     last_time: i64,
+    later: LaterPieces,
 }
 
 /// Where findings are from.
@@ -175,7 +184,15 @@ impl Notes {
 impl<P: TableParser> CompletedSource<P> {
     fn new(lines: LineReader, parser: P, shown: Arc<str>) -> Self {
         let notes = Notes { shown, line: 0 };
-        Self { lines, parser, notes, interner: NameInterner::default(), order: CompletionOrder::default(), last_time: 0 }
+        Self {
+            lines,
+            parser,
+            notes,
+            interner: NameInterner::default(),
+            order: CompletionOrder::default(),
+            last_time: 0,
+            later: LaterPieces::default(),
+        }
     }
 }
 
@@ -195,6 +212,17 @@ impl<P: TableParser> EventSource for CompletedSource<P> {
                             printable(error.to_string().as_bytes())
                         });
                         batch.losses.push(loss(self.last_time, LossKind::Unreadable, 1));
+                    }
+                    match self.later.open_next(ledger) {
+                        NextPiece::Opened(lines, shown) => {
+                            (self.lines, self.notes.shown) = (lines, shown);
+                            continue;
+                        }
+                        NextPiece::Unreadable => {
+                            batch.losses.push(loss(self.last_time, LossKind::Unreadable, 0));
+                            continue;
+                        }
+                        NextPiece::End => {}
                     }
                     self.order.flush(batch);
                     return false;

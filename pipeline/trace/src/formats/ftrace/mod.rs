@@ -16,6 +16,7 @@
 mod line;
 
 use super::lines::{LineParser, Parsed, decimal, open_lines};
+use super::pieces::{LineTimes, PieceTimes};
 use super::tracepoint::{is_block_event, is_trace, parse_headed, parse_payload, seconds_ns, sniff_tracepoints, whole_lines};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
@@ -48,6 +49,10 @@ impl Format for Ftrace {
 
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_lines(inputs, counter, FtraceLine)
+    }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(LineTimes(FtraceLine)))
     }
 }
 

@@ -12,6 +12,7 @@
 //! compared with another log's. `perf.data` itself is not read.
 
 use super::lines::{LineParser, Parsed, decimal, decimal32, open_lines, word};
+use super::pieces::{LineTimes, PieceTimes};
 use super::tracepoint::{Head, event_name, is_trace, parse_headed, seconds_ns, sniff_tracepoints};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
@@ -43,6 +44,10 @@ impl Format for PerfScript {
 
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_lines(inputs, counter, PerfLine)
+    }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(LineTimes(PerfLine)))
     }
 }
 

@@ -11,6 +11,7 @@
 
 use super::ftrace::{is_trace_cmd, is_trace_cmd_header, parse_line};
 use super::lines::{LineParser, Parsed, open_lines};
+use super::pieces::{LineTimes, PieceTimes};
 use super::tracepoint::sniff_tracepoints;
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
@@ -42,6 +43,10 @@ impl Format for TraceCmd {
 
     fn open(&self, inputs: Vec<Input>, counter: &ByteCounter, _ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         open_lines(inputs, counter, ReportLine)
+    }
+
+    fn piece_times(&self) -> Option<Box<dyn PieceTimes>> {
+        Some(Box::new(LineTimes(ReportLine)))
     }
 }
 
