@@ -9,7 +9,7 @@ use anyhow::Result;
 use iotriage_trace::capture::{Capture, CaptureSummary, DeviceFacts, DiscoverOptions, ReadOptions, discover_with};
 use iotriage_trace::error::TraceError;
 use iotriage_trace::finding::{ImportLedger, Severity};
-use iotriage_trace::formats::{self, Hints};
+use iotriage_trace::formats;
 use serde_json::{Value, json};
 use trust::{Expectation, Requests, expect};
 
