@@ -43,7 +43,7 @@ fn features_are_computed_from_what_the_store_writes() {
         writer.push(&mut staging, record(t, op)).expect("a row");
     }
     writer.push(&mut staging, IoRecord { t_complete: None, t_issue: None, queue_depth: None, ..record(950, Op::Read) }).expect("a row");
-    let written = writer.finish().expect("files");
+    let written = writer.finish(&mut staging).expect("files");
     let files: Vec<_> = written.iter().map(|file| staging.path(&file.path).expect("a path")).collect();
     let rows = compute(&files, &info(1), &params()).expect("windows");
     assert_eq!(rows.len(), 1);

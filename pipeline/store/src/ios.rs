@@ -117,18 +117,36 @@ pub struct IosFile {
 
 /// Writes the rows of one capture into its staging area, a file per device and UTC date.
 ///
-/// Memory: one row group per open file, whatever the capture's length.
+/// Memory: one row group per open file, of which there are at most [`MAX_OPEN`], and up to
+/// 8192 rows of each device and date. Where more devices than that are busy, the file of the one
+/// that has been quiet for longest is closed, and its later rows go to a further file.
 pub struct IosWriter {
     source: IosSource,
     schema: SchemaRef,
-    open: BTreeMap<(DeviceId, i64), OpenFile>,
+    series: BTreeMap<(DeviceId, i64), Series>,
+    open: usize,
+    batches: u64,
+    closed: Vec<((DeviceId, i64), IosFile)>,
+}
+
+/// Files open at once: a process may have 1024 by default, and some stages run side by side.
+pub const MAX_OPEN: usize = 128;
+
+/// The rows of one device and date.
+#[derive(Default)]
+struct Series {
+    pending: Vec<IoRecord>,
+    file: Option<OpenFile>,
+    /// Files that it had before.
+    parts: u32,
+    /// Number of the batch written last.
+    latest: u64,
 }
 
 struct OpenFile {
     relative: String,
     path: PathBuf,
     writer: ArrowWriter<File>,
-    pending: Vec<IoRecord>,
     rows: u64,
 }
 
@@ -143,7 +161,7 @@ fn date_ns(r: &IoRecord) -> i64 {
 impl IosWriter {
     /// A writer without rows.
     pub fn new(source: IosSource) -> Self {
-        Self { source, schema: schema(), open: BTreeMap::new() }
+        Self { source, schema: schema(), series: BTreeMap::new(), open: 0, batches: 0, closed: Vec::new() }
     }
 
     /// Adds one row; files are made in `staging` as devices and dates come up.
@@ -156,58 +174,92 @@ impl IosWriter {
             Clock::Monotonic | Clock::Relative => 0,
         };
         let key = (record.device, day);
-        if !self.open.contains_key(&key) {
-            let file = self.create(staging, record.device, day)?;
-            self.open.insert(key, file);
-        }
-        if let Some(file) = self.open.get_mut(&key) {
-            file.pending.push(record);
-            if file.pending.len() >= BATCH_ROWS {
-                flush(file, &self.source, &self.schema)?;
-            }
+        let series = self.series.entry(key).or_default();
+        series.pending.push(record);
+        if series.pending.len() >= BATCH_ROWS {
+            self.flush(key, staging)?;
         }
         Ok(())
     }
 
-    fn create(&self, staging: &mut Staging, device: DeviceId, day: i64) -> Result<OpenFile, StoreError> {
+    /// Writes what is pending of a series, into a file that is opened if it has none.
+    fn flush(&mut self, key: (DeviceId, i64), staging: &mut Staging) -> Result<(), StoreError> {
+        let Some(mut series) = self.series.remove(&key) else { return Ok(()) };
+        if !series.pending.is_empty() {
+            let mut file = match series.file.take() {
+                Some(file) => file,
+                None => {
+                    if self.open >= MAX_OPEN {
+                        self.close_quietest()?;
+                    }
+                    self.open += 1;
+                    self.create(staging, key, series.parts)?
+                }
+            };
+            let batch = batch(&series.pending, &self.source, &self.schema).map_err(StoreError::arrow(&file.path))?;
+            file.writer.write(&batch).map_err(StoreError::parquet(&file.path))?;
+            file.rows += series.pending.len() as u64;
+            series.pending.clear();
+            self.batches += 1;
+            series.latest = self.batches;
+            series.file = Some(file);
+        }
+        self.series.insert(key, series);
+        Ok(())
+    }
+
+    fn close_quietest(&mut self) -> Result<(), StoreError> {
+        let open = self.series.iter().filter(|(_, s)| s.file.is_some());
+        let quietest = open.min_by_key(|(_, s)| s.latest).map(|(key, _)| *key);
+        match quietest {
+            Some(key) => self.close(key),
+            None => Ok(()),
+        }
+    }
+
+    fn close(&mut self, key: (DeviceId, i64)) -> Result<(), StoreError> {
+        if let Some(series) = self.series.get_mut(&key)
+            && let Some(file) = series.file.take()
+        {
+            series.parts += 1;
+            self.open -= 1;
+            file.writer.close().map_err(StoreError::parquet(&file.path))?;
+            self.closed.push((key, IosFile { path: file.relative, device: key.0, rows: file.rows }));
+        }
+        Ok(())
+    }
+
+    fn create(&self, staging: &mut Staging, (device, day): (DeviceId, i64), parts: u32) -> Result<OpenFile, StoreError> {
         let date = match self.source.clock {
             Clock::Unix => utc_date(day.saturating_mul(DAY_NS)),
             // Without a wall clock there is no date to file under.
             Clock::Monotonic | Clock::Relative => "unanchored".to_owned(),
         };
-        let relative = Layout::ios_file(&self.source.host, &device.to_string(), &date, &self.source.capture);
+        // No capture's id has a comma.
+        let name = if parts == 0 { self.source.capture.clone() } else { format!("{},{}", self.source.capture, parts + 1) };
+        let relative = Layout::ios_file(&self.source.host, &device.to_string(), &date, &name);
         let path = staging.path(&relative)?;
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
         // Readers get plain strings: the dictionary is how they are stored, not what they are.
         let options = ArrowWriterOptions::new().with_properties(properties()).with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(file, self.schema.clone(), options).map_err(StoreError::parquet(&path))?;
-        Ok(OpenFile { relative, path, writer, pending: Vec::with_capacity(BATCH_ROWS), rows: 0 })
+        Ok(OpenFile { relative, path, writer, rows: 0 })
     }
 
     /// Writes what is pending and closes the files, sorted by device and date.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn finish(mut self) -> Result<Vec<IosFile>, StoreError> {
-        let mut files = Vec::with_capacity(self.open.len());
-        for ((device, _), mut file) in std::mem::take(&mut self.open) {
-            flush(&mut file, &self.source, &self.schema)?;
-            file.writer.close().map_err(StoreError::parquet(&file.path))?;
-            files.push(IosFile { path: file.relative, device, rows: file.rows });
+    pub fn finish(mut self, staging: &mut Staging) -> Result<Vec<IosFile>, StoreError> {
+        let keys: Vec<_> = self.series.keys().copied().collect();
+        for key in keys {
+            self.flush(key, staging)?;
+            self.close(key)?;
         }
-        Ok(files)
+        // The parts of one series were closed in their order.
+        self.closed.sort_by_key(|(key, _)| *key);
+        Ok(self.closed.into_iter().map(|(_, file)| file).collect())
     }
-}
-
-fn flush(file: &mut OpenFile, source: &IosSource, schema: &SchemaRef) -> Result<(), StoreError> {
-    if file.pending.is_empty() {
-        return Ok(());
-    }
-    let batch = batch(&file.pending, source, schema).map_err(StoreError::arrow(&file.path))?;
-    file.writer.write(&batch).map_err(StoreError::parquet(&file.path))?;
-    file.rows += file.pending.len() as u64;
-    file.pending.clear();
-    Ok(())
 }
 
 /// Every operation, in the order of its dictionary key.
@@ -298,7 +350,7 @@ mod tests {
         }
         writer.push(&mut staging, record(a, DAY_NS + 1)).unwrap();
         writer.push(&mut staging, record(b, 3)).unwrap();
-        let files = writer.finish().unwrap();
+        let files = writer.finish(&mut staging).unwrap();
         let paths: Vec<_> = files.iter().map(|f| (f.path.as_str(), f.rows)).collect();
         assert_eq!(
             paths,
@@ -319,5 +371,31 @@ mod tests {
         let driver_issue = batch.column_by_name("t_driver_issue").unwrap().as_any().downcast_ref::<Int64Array>().unwrap();
         let driver_complete = batch.column_by_name("t_driver_complete").unwrap();
         assert_eq!((driver_issue.value(0), driver_issue.value(9), driver_complete.null_count()), (-2, 7, batch.num_rows()));
+    }
+
+    #[test]
+    fn many_busy_devices_take_turns_with_few_files_and_no_row_is_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut staging = Staging::begin(&Layout::new(dir.path()), "ingest", "c").unwrap();
+        let source = IosSource { host: "h".to_owned(), capture: "c".to_owned(), clock: Clock::Monotonic, format: "blktrace".to_owned() };
+        let mut writer = IosWriter::new(source);
+        let devices = MAX_OPEN as u32 + 1;
+        // One more device than files, each with two full batches and a row, in turns of a batch.
+        for rows in [BATCH_ROWS, BATCH_ROWS, 1] {
+            for minor in 0..devices {
+                for t in 0..rows as i64 {
+                    writer.push(&mut staging, record(DeviceId { major: 8, minor }, t)).unwrap();
+                }
+                assert!(writer.open <= MAX_OPEN);
+            }
+        }
+        let files = writer.finish(&mut staging).unwrap();
+        assert_eq!(files.iter().map(|f| f.rows).sum::<u64>(), u64::from(devices) * (2 * BATCH_ROWS as u64 + 1));
+        let of_first: Vec<_> = files.iter().filter(|f| f.device.minor == 0).map(|f| (f.path.as_str(), f.rows)).collect();
+        let folder = "ios/host=h/device=8%3A0/date=unanchored";
+        assert_eq!(of_first[0], (format!("{folder}/c.parquet").as_str(), BATCH_ROWS as u64));
+        assert_eq!(of_first[1].0, format!("{folder}/c%2C2.parquet"));
+        let paths: std::collections::BTreeSet<_> = files.iter().map(|f| &f.path).collect();
+        assert_eq!(paths.len(), files.len(), "no file is written twice");
     }
 }

@@ -84,7 +84,7 @@ pub enum TraceError {
         what: String,
     },
     /// Reading was to stop at the first loss, and this is it.
-    #[error("{finding}")]
+    #[error("{finding}; strict reading ends here")]
     Strict {
         /// What was found.
         finding: Box<Finding>,

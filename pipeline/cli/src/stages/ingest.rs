@@ -200,7 +200,7 @@ fn read(
         }
         Err(error) => return Err(error),
     };
-    let files = writer.map(IosWriter::finish).transpose()?.unwrap_or_default();
+    let files = writer.map(|w| w.finish(staging)).transpose()?.unwrap_or_default();
     let mut by_device: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
     for file in files {
         let entry = by_device.entry(file.device.to_string()).or_default();

@@ -49,8 +49,8 @@ pub(super) fn summarise(keys: &[Key], judged: &[Judged<'_>], columns: &Columns<'
     keys.iter()
         .enumerate()
         .map(|(i, key)| {
-            let own: Vec<&Judged<'_>> = judged.iter().filter(|j| j.device == i).collect();
-            let counted: Vec<&&Judged<'_>> = own.iter().filter(|j| j.counts()).collect();
+            let own = judged.get(judged.partition_point(|j| j.device < i)..judged.partition_point(|j| j.device <= i)).unwrap_or_default();
+            let counted: Vec<&Judged<'_>> = own.iter().filter(|j| j.counts()).collect();
             let mut classes: BTreeMap<Option<u8>, u64> = BTreeMap::new();
             for j in &counted {
                 *classes.entry(j.class()).or_default() += 1;
@@ -67,7 +67,7 @@ pub(super) fn summarise(keys: &[Key], judged: &[Judged<'_>], columns: &Columns<'
                 .map(|(class, _)| class)
                 .min_by_key(|class| severity_rank(*class));
             let mut histogram = vec![0_u64; iotriage_reports::view::LATENCY_BINS];
-            for j in &own {
+            for j in own {
                 for (sum, n) in histogram.iter_mut().zip(&j.window.latency_histogram) {
                     *sum += u64::from(*n);
                 }

@@ -276,3 +276,94 @@ fn a_capture_that_cannot_be_read_is_an_error_finding_beside_others_and_a_failure
     let ran = iotriage(&["inspect", dir.path().to_str().unwrap()]);
     assert!(ran.code == 1 && ran.out.contains("cannot be read"), "{}{}", ran.out, ran.err);
 }
+
+/// Q, D and C of `count` writes by a bpftrace script, a millisecond apart, from `from` ms on.
+fn bpftrace(from: u64, count: u64) -> String {
+    let line = |letter: char, t: u64, sector: u64, rest: &str| format!("{letter} {t} 8388608 {sector} 8 W{rest}\n");
+    (from..from + count)
+        .map(|ms| {
+            let (t, sector) = (1_000_000_000 + ms * 1_000_000, 8 * ms);
+            [line('Q', t, sector, " 9 fio"), line('D', t + 1000, sector, ""), line('C', t + 2000, sector, " 0")].concat()
+        })
+        .collect()
+}
+
+#[test]
+fn rotated_pieces_and_copies_are_one_capture_and_inspect_says_so() {
+    let (old, new) = (bpftrace(0, 500), bpftrace(500, 500));
+    let packed = zstd::encode_all(old.as_bytes(), 3).unwrap();
+    let dir = folder(&[("h/trace.txt", new.as_bytes()), ("h/trace.txt.1", old.as_bytes()), ("h/zopy.zst", &packed)]);
+    let ran = iotriage(&["inspect", dir.path().to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    for words in
+        ["h/trace.txt.1, h/trace.txt\n", "2, oldest first", "h/zopy.zst, not read", "requests  1,000", "trust     A", "same_capture"]
+    {
+        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    }
+    let json = iotriage(&["inspect", "--json", dir.path().to_str().unwrap()]);
+    let value: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(value["captures"][0]["copies"][0], "h/zopy.zst");
+    assert_eq!(value["captures"][0]["trust"]["expected"], "A");
+    let (ran, _out) = run(dir.path());
+    assert!(ran.code == 0 && ran.out.contains("of 1 capture: 1,000 I/O requests"), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn what_archive_toml_states_reaches_the_results_and_a_change_of_it_makes_them_anew() {
+    let toml = "[[capture]]\npath = \"h/trace.txt\"\nclock = { zero = 2026-11-28T03:12:07Z }\n[hosts.h.devices.\"8:0\"]\nclass = \"hdd\"\n";
+    let dir = folder(&[("archive.toml", toml.as_bytes()), ("h/trace.txt", bpftrace(0, 500).as_bytes())]);
+    let (ran, out) = run(dir.path());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let report =
+        || -> serde_json::Value { serde_json::from_slice(&fs::read(out.path().join("out/captures/h%2Btrace.txt.json")).unwrap()).unwrap() };
+    assert_eq!((report()["clock"].as_str(), report()["devices"][0]["class"].as_str()), (Some("unix"), Some("hdd")));
+    // date -u -d 2026-11-28T03:12:08Z +%s
+    assert_eq!(report()["span_ns"][0].as_i64(), Some(1_795_835_528_000_000_000));
+    fs::write(dir.path().join("archive.toml"), toml.replace("hdd", "ssd")).unwrap();
+    let again = iotriage(&["ingest", dir.path().to_str().unwrap(), "-o", out.path().join("out").to_str().unwrap()]);
+    assert_eq!((again.code, report()["devices"][0]["class"].as_str()), (0, Some("ssd")));
+    fs::write(dir.path().join("archive.toml"), toml.replace("clock", "clok")).unwrap();
+    let wrong = iotriage(&["ingest", dir.path().to_str().unwrap(), "-o", out.path().join("out").to_str().unwrap()]);
+    assert_fails(&wrong, &["archive.toml:3: `clok` is not known here; did you mean `clock`?"]);
+}
+
+#[test]
+fn hosts_are_found_in_the_path_by_a_pattern() {
+    let dir = folder(&[("2026/db-07/a.txt", bpftrace(0, 50).as_bytes()), ("2026/db-08/b.txt", bpftrace(7, 50).as_bytes())]);
+    let out = tempfile::tempdir().unwrap();
+    let (archive, output) = (dir.path().to_str().unwrap(), out.path().join("out"));
+    let ran = iotriage(&["ingest", archive, "-o", output.to_str().unwrap(), "--host-from", "{date}/{host}/*"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(output.join("ios/host=db-07").is_dir() && output.join("ios/host=db-08").is_dir());
+    let wrong = iotriage(&["ingest", archive, "-o", output.to_str().unwrap(), "--host-from", "*/*"]);
+    assert_fails(&wrong, &["--host-from */*", "expected {host} in it"]);
+}
+
+#[test]
+fn fail_on_sets_the_severity_and_strict_stops_at_the_first_loss() {
+    let bytes = records();
+    let dir = folder(&[
+        ("h/a.txt", bpftrace(0, 50).as_bytes()),
+        ("h/sda.blktrace.0", &bytes[..bytes.len() - 20]),
+        ("h/notes.txt", b"Dear diary,\n"),
+    ]);
+    let archive = dir.path().to_str().unwrap();
+    let ends = |args: &[&str]| iotriage(&[&["inspect", archive], args].concat()).code;
+    assert_eq!([ends(&[]), ends(&["--fail-on", "data-loss"]), ends(&["--fail-on", "error"])], [1, 1, 0]);
+    let strict = iotriage(&["inspect", archive, "--strict"]);
+    assert_fails(&strict, &["h/sda.blktrace.0:byte "]);
+    let out = tempfile::tempdir().unwrap();
+    let output = out.path().join("out");
+    let ran = iotriage(&["run", archive, "-o", output.to_str().unwrap(), "--window", "1s", "--strict"]);
+    assert_fails(&ran, &["h/sda.blktrace.0:byte "]);
+    assert!(!output.join("captures/h%2Bsda.json").exists() && !output.join("report").exists(), "nothing half-made is published");
+    // What was lost in an earlier run is no less lost.
+    let usual = iotriage(&["ingest", archive, "-o", output.to_str().unwrap()]);
+    assert_eq!(usual.code, 1, "{}", usual.err);
+    let fresh = iotriage(&["ingest", archive, "-o", output.to_str().unwrap(), "--strict"]);
+    assert_fails(&fresh, &["h/sda.blktrace.0:byte "]);
+    fs::remove_file(dir.path().join("h/sda.blktrace.0")).unwrap();
+    assert_eq!([ends(&[]), ends(&["--fail-on", "notice"]), ends(&["--fail-on", "info"])], [0, 1, 1]);
+    fs::remove_file(dir.path().join("h/notes.txt")).unwrap();
+    assert_eq!([ends(&["--fail-on", "info"]), ends(&["--strict"])], [0, 0]);
+}

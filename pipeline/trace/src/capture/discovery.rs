@@ -82,14 +82,12 @@ pub fn discover_with(root: &Path, options: &DiscoverOptions) -> Result<Discovery
         let name = file.relative.file_name().unwrap_or(OsStr::new("")).as_bytes().to_vec();
         let directory = file.relative.parent().map(PathBuf::from).unwrap_or_default();
         let cpu_name = CpuFileName::parse(&name);
-        match sniff_file(&mut file, cpu_name.is_some(), &options.hints, &mut seen, &mut ledger) {
-            Some(format) => match cpu_name {
-                Some(n) if format == blktrace_name() || format.is_empty() => {
-                    sets.entry((directory, n.set.to_vec())).or_default().entry(n.cpu).or_default().push(file);
-                }
-                _ => found.push(Found::new(file.relative.clone(), format, vec![file], Vec::new())),
-            },
-            None => {}
+        let Some(format) = sniff_file(&mut file, cpu_name.is_some(), &options.hints, &mut seen, &mut ledger) else { continue };
+        match cpu_name {
+            Some(n) if format == blktrace_name() || format.is_empty() => {
+                sets.entry((directory, n.set.to_vec())).or_default().entry(n.cpu).or_default().push(file);
+            }
+            _ => found.push(Found::new(file.relative.clone(), format, vec![file], Vec::new())),
         }
     }
     for ((directory, set), cpus) in sets {

@@ -101,10 +101,7 @@ impl Capture {
                 .name("iotriage-decode".into())
                 .spawn_scoped(scope, move || decode(source, strict, &full_out, &empty_in))
                 .map_err(|source| TraceError::Thread { path: self.first_path(), source })?;
-            let paired = pair(&full_in, &empty_out, &mut pairer, &mut rows, &mut |pairer, rows| {
-                refuse_loss(strict, pairer.ledger())?;
-                sink(clock, rows)
-            });
+            let paired = pair(&full_in, &empty_out, &mut pairer, &mut rows, strict, &mut |rows| sink(clock, rows));
             // Hanging up makes the decoder stop if pairing ended early.
             drop(full_in);
             drop(empty_out);
@@ -270,14 +267,19 @@ fn pair<E>(
     empty: &SyncSender<EventBatch>,
     pairer: &mut Pairer,
     rows: &mut Vec<IoRecord>,
-    sink: &mut dyn FnMut(&Pairer, &mut Vec<IoRecord>) -> Result<(), E>,
-) -> Result<(), E> {
+    strict: bool,
+    sink: &mut dyn FnMut(&mut Vec<IoRecord>) -> Result<(), E>,
+) -> Result<(), E>
+where
+    E: From<TraceError>,
+{
     while let Ok(batch) = full.recv() {
         pairer.push(&batch, rows);
+        refuse_loss(strict, pairer.ledger())?;
         // If the decoder has batches enough, this one is freed.
         let _ = empty.try_send(batch);
         if rows.len() >= ROWS {
-            sink(pairer, rows)?;
+            sink(rows)?;
             rows.clear();
         }
     }
