@@ -1,6 +1,6 @@
 //! [`TraceError`]: the failures that end the reading of a capture or an archive.
 //!
-//! A bad record inside a readable file is no error but a [`Finding`](crate::finding::Finding).
+//! A bad record inside a readable file is no error but a [`Finding`].
 
 use std::io;
 use std::path::PathBuf;
