@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `align` | clocks of captures of the same I/Os |
 //! | `script` | blktrace files made from a readable script |
 //! | `dump` | rows and findings as text |
 //! | `golden` | every input below `fixtures/ok` and `fixtures/bad` against its `.expected` |
@@ -13,6 +14,7 @@
 
 #![allow(clippy::print_stderr)]
 
+mod align;
 mod archive;
 mod blkparse;
 mod dump;
