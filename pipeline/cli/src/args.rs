@@ -27,6 +27,27 @@ Hosts are the folders directly below the archive: captures/db-07/sda.blktrace.0 
 
 Exit status: 0 clean, 1 done but some input was lost or unreadable, 2 failed.";
 
+const ALIGN_HELP: &str = "\
+Logs are compared by what they agree on whatever their clocks: device, sector, length, operation. No
+clock is trusted: offsets may be anything, drifts up to 500 ppm. A pair whose I/Os are too few, too
+different or repeat themselves is refused with the reason, never guessed.
+
+How to read it:
+  offset    to add to a time of the second log to get that of the first, in the middle of both
+  drift     how much faster the first log's clock runs
+  share     matched I/Os of all that both should have seen: same devices, common time
+  residual  how far apart the two logs put the same completion, once clocks are aligned: what the
+            tracers add. Phases taken from two logs are no better than this.
+
+The points of an I/O's way, in order: bio_queue (Q), request_insert (I), request_issue (D),
+driver_issue, driver_complete, complete (C).
+
+Examples:
+  iotriage align captures/                          each host of an archive
+  iotriage align sda-blktrace/ biosnoop.txt         two logs of one host
+  iotriage align --json captures/ | jq '.hosts[0].groups[0].times'
+  iotriage run captures/ -o out --align             use it: one row per I/O";
+
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "iotriage", version, about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP, max_term_width = 100)]
@@ -88,6 +109,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         picture: PictureArgs,
     },
+    /// Find out how the clocks of logs of the same I/Os relate, and the times between all points they saw.
+    #[command(after_help = ALIGN_HELP)]
+    Align {
+        /// A folder of logs, whose first folders are hosts; or several logs or folders of one host.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// Print JSON instead of text: every pair of points, not just the usual ones.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        voice: VoiceArgs,
+    },
     /// Say what a file or folder is and what reading it finds, without writing anything.
     Inspect {
         /// A log, one file of a per-CPU set, or a folder.
@@ -105,6 +138,10 @@ pub(crate) enum Command {
 pub(crate) struct ArchiveArgs {
     /// Folder of logs (any tree; plain, .gz or .zst), or a single log.
     pub(crate) archive: PathBuf,
+    /// Logs of one host that saw the same I/Os become one capture: a row per I/O with the phases of
+    /// all of them, on the wall clock if one of them has it. `iotriage align` shows how well they fit.
+    #[arg(long)]
+    pub(crate) align: bool,
 }
 
 /// Where results go, and how.

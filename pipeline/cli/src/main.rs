@@ -2,6 +2,7 @@
 //!
 //! This crate knows all the others; none of them knows it.
 
+mod align;
 mod args;
 mod artifacts;
 mod inspect;
@@ -42,7 +43,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Run { archive, output, window, model, picture } => {
             let (settings, voice) = begin(&output)?;
-            let archive = Archive { root: archive.archive };
+            let archive = Archive::from_args(&archive);
             let (windows, modelling, picture) = (Windows::from_args(&window)?, Modelling::from_args(&model)?, Picture::from_args(&picture));
             in_pool(settings.threads, || {
                 stages::ingest::run(&archive, &settings, &voice)?;
@@ -55,7 +56,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         }
         Command::Ingest { archive, output } => {
             let (settings, voice) = begin(&output)?;
-            let archive = Archive { root: archive.archive };
+            let archive = Archive::from_args(&archive);
             in_pool(settings.threads, || {
                 stages::ingest::run(&archive, &settings, &voice)?;
                 finish(&settings, &voice, false)
@@ -84,6 +85,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 finish(&settings, &voice, true)
             })
         }
+        Command::Align { paths, json, voice } => align::run(&paths, json, &Voice::new(&voice)),
         Command::Inspect { path, json, voice } => inspect::run(&path, json, &Voice::new(&voice)),
     }
 }

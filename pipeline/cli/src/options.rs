@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use iotriage_store::layout::Layout;
 use iotriage_store::publish::OutputLock;
 
-use crate::args::{ModelArgs, OutputArgs, PaletteArg, PictureArgs, WindowArgs};
+use crate::args::{ArchiveArgs, ModelArgs, OutputArgs, PaletteArg, PictureArgs, WindowArgs};
 
 /// Threads that may be asked for.
 const MOST_THREADS: usize = 256;
@@ -44,6 +44,14 @@ impl Output {
 #[derive(Debug, Clone)]
 pub(crate) struct Archive {
     pub(crate) root: PathBuf,
+    /// Whether captures of the same I/Os are made one.
+    pub(crate) align: bool,
+}
+
+impl Archive {
+    pub(crate) fn from_args(args: &ArchiveArgs) -> Self {
+        Self { root: args.archive.clone(), align: args.align }
+    }
 }
 
 /// Settings of the features stage.

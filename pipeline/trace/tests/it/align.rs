@@ -320,30 +320,67 @@ fn sketched(capture: &Capture) -> (Sketch, Clock, Phases) {
     (builder.finish(), clock, summary.phases)
 }
 
-/// Joins those of the recordings that `keep` holds for; the joined I/Os by sector and number of their
-/// visit there, and the formats in the order of the sources.
+/// Joins those of the recordings that `keep` holds for; the joined I/Os, and the formats in the order of
+/// the sources.
 fn joined(keep: &dyn Fn(&Capture) -> bool) -> (Vec<Joined>, Vec<String>) {
     let captures: Vec<_> = recordings().into_iter().filter(|c| keep(c)).collect();
+    let (out, formats, _) = join_all(&captures);
+    (out, formats)
+}
+
+/// Joins these captures, which must be one group; the joined I/Os and the formats of the sources.
+fn join_all(captures: &[Capture]) -> (Vec<Joined>, Vec<String>, BTreeMap<DeviceId, DeviceId>) {
     let sketches: Vec<_> = captures.iter().map(sketched).collect();
     let grouping = group(&sketches.iter().map(|(s, clock, phases)| (s, *clock, *phases)).collect::<Vec<_>>());
     assert_eq!((grouping.groups.len(), grouping.alone.len()), (1, 0), "{:?}", grouping.alone);
     let found = &grouping.groups[0];
-    let sources: Vec<_> = found
-        .members
-        .iter()
-        .map(|m| {
-            let source =
-                JoinSource { map: m.map, tolerance_ns: m.tolerance_ns, devices: found.devices.clone(), only_reads_and_writes: false };
-            (&captures[m.capture], source, ReadOptions::default())
-        })
-        .collect();
+    let source = |m: &iotriage_trace::align::Member| JoinSource {
+        map: m.map,
+        tolerance_ns: m.tolerance_ns,
+        devices: found.devices.clone(),
+        only_reads_and_writes: sketches[m.capture].0.only_reads_and_writes,
+    };
+    let sources: Vec<_> = found.members.iter().map(|m| (&captures[m.capture], source(m), ReadOptions::default())).collect();
     let mut out = Vec::new();
     read_joined::<TraceError>(&sources, &mut |batch| {
         out.append(batch);
         Ok(())
     })
     .expect("is read");
-    (out, found.members.iter().map(|m| captures[m.capture].format.clone()).collect())
+    (out, found.members.iter().map(|m| captures[m.capture].format.clone()).collect(), found.devices.clone())
+}
+
+#[test]
+fn a_table_of_biosnoop_without_queue_times_and_with_a_name_joins_the_blktrace() {
+    // What biosnoop would have printed beside the blktrace: times from its first line on, in
+    // microseconds, latencies in hundredths of milliseconds, a device by name.
+    let blktrace = recordings().remove(0);
+    let mut rows = Vec::new();
+    blktrace.read(&mut |row| rows.push(row)).expect("is read");
+    rows.retain(|r| r.bytes > 0 && r.t_issue.is_some() && r.t_complete.is_some());
+    let first = rows[500].t_complete.expect("has one");
+    let mut table = String::from("TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n");
+    for row in &rows[500..] {
+        let (issue, complete) = (row.t_issue.expect("has one"), row.t_complete.expect("has one"));
+        let op = if row.op == Op::Write { 'W' } else { 'R' };
+        let (time, latency) = ((complete - first) as f64 / 1e9, (complete - issue) as f64 / 1e6);
+        table.push_str(&format!(
+            "{time:<11.6} {:14} {:<7} {:9} {op} {:<10} {:<6} {latency:7.2}\n",
+            "fio", row.pid, "sda", row.sector, row.bytes
+        ));
+    }
+    let place = tempfile::tempdir().expect("temporary directory");
+    std::fs::write(place.path().join("biosnoop.txt"), table).expect("written");
+    let biosnoop = discover(place.path()).expect("is found").captures.remove(0);
+    let (joined, formats, devices) = join_all(&[biosnoop, blktrace]);
+    assert_eq!(formats, ["blktrace", "biosnoop"]);
+    assert_eq!(devices, BTreeMap::from([(DeviceId::from_name(b"sda").expect("a name"), NUMBER)]));
+    let both: Vec<_> = joined.iter().filter(|j| j.rows.len() == 2).collect();
+    assert_eq!(both.len(), rows.len() - 500);
+    // Its rounding is all that is left between the clocks.
+    let apart = |j: &&Joined| (j.rows[0].1.t_complete.unwrap_or(0) - j.rows[1].1.t_complete.unwrap_or(0)).abs();
+    assert!(both.iter().map(apart).max().unwrap_or(0) <= 1_000);
+    assert!(both.iter().all(|j| j.rows[1].1.device == NUMBER && j.rows[1].1.t_queue.is_none()));
 }
 
 #[test]
@@ -351,16 +388,16 @@ fn four_tracers_of_the_same_ios_are_joined_nearly_all() {
     let (ios, formats) = joined(&|_| true);
     assert_eq!(formats[0], "blktrace", "the one with a wall clock is the reference");
     let of_device: Vec<_> = ios.iter().filter(|j| j.rows[0].1.device == NUMBER && j.rows.iter().any(|(s, _)| *s == 0)).collect();
-    for source in 1..4 {
+    for (source, format) in formats.iter().enumerate().skip(1) {
         let share = of_device.iter().filter(|j| j.rows.iter().any(|(s, _)| *s == source)).count() as f64 / of_device.len() as f64;
-        eprintln!("{}: {:.2} % of {}", formats[source], 100.0 * share, of_device.len());
-        assert!(share >= 0.99, "{}: {share}", formats[source]);
+        eprintln!("{}: {:.2} % of {}", format, 100.0 * share, of_device.len());
+        assert!(share >= 0.99, "{}: {share}", format);
     }
     let mut times = PointTimes::new();
     ios.iter().for_each(|io| times.add(io));
-    for source in 1..4 {
+    for (source, format) in formats.iter().enumerate().skip(1) {
         let residual = times.between((Point::Complete, 0), (Point::Complete, source)).expect("was measured");
-        eprintln!("{}: residual {:.0} ns, farthest {} ns", formats[source], residual.standard_deviation(), residual.farthest());
+        eprintln!("{}: residual {:.0} ns, farthest {} ns", format, residual.standard_deviation(), residual.farthest());
         // Measured by hand with Python over the I/Os whose place occurs once: 15.7, 37.5 and 39.9 us.
         assert!(residual.standard_deviation() < 50_000.0 && residual.mean().abs() < 20_000.0, "{residual:?}");
     }
@@ -394,9 +431,8 @@ fn what_three_other_tracers_say_of_an_io_is_what_blktrace_says_within_the_residu
         // Only where the place was visited once, so that nothing rests on our own matching.
         let ([a], Some([b])) = (rows.as_slice(), theirs.get(&place).map(Vec::as_slice)) else { continue };
         compared += 1;
-        let apart = |from: fn(&IoRecord) -> Option<i64>, to: fn(&IoRecord) -> Option<i64>| {
-            Some((to(a)? - from(a)?) - (to(b)? - from(b)?)).map(i64::abs)
-        };
+        let apart =
+            |from: fn(&IoRecord) -> Option<i64>, to: fn(&IoRecord) -> Option<i64>| Some(((to(a)? - from(a)?) - (to(b)? - from(b)?)).abs());
         d2c.extend(apart(|r| r.t_issue, |r| r.t_complete));
         q2d.extend(apart(|r| r.t_queue, |r| r.t_issue));
     }
