@@ -1,11 +1,14 @@
 //! [`TraceError`]: the failures that end the reading of a capture or an archive.
 //!
-//! A bad record inside a readable file is no error but a [`Finding`](crate::finding::Finding).
+//! A bad record inside a readable file is no error but a [`Finding`](crate::finding::Finding). The text of
+//! an error is whole: what the operating system said is in it, and not told again as its source.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
+
+use crate::printable::printable;
 
 /// Why an archive, a capture or a file could not be read at all.
 #[derive(Debug, Error)]
@@ -17,20 +20,20 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// The operating system refused to open or list it.
-    #[error("{}: cannot open: {source}", path.display())]
+    #[error("{}: cannot open: {reason}", path.display())]
     Open {
         /// The file or directory concerned.
         path: PathBuf,
         /// What the operating system said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// Reading failed before a single byte could be used.
-    #[error("{}: cannot read: {source}", path.display())]
+    #[error("{}: cannot read: {reason}", path.display())]
     Read {
         /// The file concerned.
         path: PathBuf,
         /// What the operating system or the decompressor said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// A fifo, socket or device where a log was expected; opening one could block or have effects.
     #[error("{}: is a {what}, not a regular file; copy its content into a file first", path.display())]
@@ -42,7 +45,7 @@ pub enum TraceError {
     },
     /// Nothing below the path is a log this crate reads.
     #[error(
-        "{}: nothing recognised; expected blktrace files (NAME.blktrace.CPU), blkparse text, a bpftrace event log, block events as text of ftrace, trace-cmd or perf script, or a biosnoop or iosnoop table, plain or .gz or .zst{}{hint}",
+        "{}: nothing recognised; expected blktrace files (NAME.blktrace.CPU), blkparse text, a bpftrace event log, block events as text of ftrace, trace-cmd or perf script, or a biosnoop or iosnoop table, plain or packed (.gz, .zst, .xz, .bz2), loose or in a .tar{}{hint}",
         path.display(), if hint.is_empty() { "" } else { "; " }
     )]
     NothingRecognised {
@@ -62,19 +65,30 @@ pub enum TraceError {
         cure: &'static str,
     },
     /// A thread that decodes the input could not be started.
-    #[error("{}: cannot start a decoding thread: {source}", path.display())]
+    #[error("{}: cannot start a decoding thread: {reason}", path.display())]
     Thread {
         /// The capture's first file.
         path: PathBuf,
         /// What the operating system said.
-        source: io::Error,
+        reason: io::Error,
     },
 }
 
 impl TraceError {
     /// Wraps an error of opening `path`, telling a missing path from a refused one.
-    pub(crate) fn open(path: &std::path::Path, source: io::Error) -> Self {
+    pub(crate) fn open(path: &std::path::Path, reason: io::Error) -> Self {
         let path = path.to_path_buf();
-        if source.kind() == io::ErrorKind::NotFound { Self::NotFound { path } } else { Self::Open { path, source } }
+        if reason.kind() == io::ErrorKind::NotFound { Self::NotFound { path } } else { Self::Open { path, reason } }
+    }
+
+    /// What is wrong, for a finding that names the file itself.
+    pub(crate) fn without_path(&self) -> String {
+        match self {
+            Self::NotFound { .. } => "no such file".into(),
+            Self::Open { reason, .. } | Self::Read { reason, .. } | Self::Thread { reason, .. } => printable(reason.to_string().as_bytes()),
+            Self::SpecialFile { what, .. } => format!("a {what}"),
+            Self::NothingRecognised { hint, .. } => hint.clone(),
+            Self::UnsupportedVersion { version, cure, .. } => format!("blktrace format version {version}; {cure}"),
+        }
     }
 }

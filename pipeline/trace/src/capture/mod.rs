@@ -2,7 +2,10 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `discovery` | walks a tree, sniffs, groups per-CPU files: [`discover`] |
+//! | `discovery` | groups the files of an archive into captures: [`discover`] |
+//! | `walk` | the files of a directory tree, links and special files told apart |
+//! | `looking` | what a file is, by its first bytes |
+//! | `tar_members` | the files in a tar, listed like those of a directory |
 //! | `grouping` | which files are one capture, and its missing CPUs |
 //! | `id` | stable, file-system-safe capture ids |
 //! | `reading` | [`Capture::read`]: tokenizer and pairing, one thread each |
@@ -12,15 +15,20 @@
 mod discovery;
 mod grouping;
 mod id;
+mod looking;
 mod reading;
+mod tar_members;
+mod walk;
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use discovery::discover;
+pub use discovery::{discover, discover_within};
 pub use reading::{CaptureSummary, ReadOptions, RowSink};
 
+use crate::container::Source;
 use crate::finding::ImportLedger;
 
 /// The files that one run of a tracer left behind.
@@ -29,18 +37,27 @@ pub struct Capture {
     /// Stable, unique in its archive, derived from the path below the root. Safe as a file name:
     /// letters, digits and `.`, `_`, `-`, `+`, `~`, `%` only, never starting with a dot, at most 120 bytes.
     pub id: String,
-    /// The first directory below the archive's root, else `local`. Hostile text.
+    /// The first directory below the archive's root, else `local`; a tar is no directory here, its
+    /// folders are. Hostile text.
     pub host: String,
     /// Name of its format, see [`formats`](crate::formats).
     pub format: String,
     /// Its files, sorted by CPU number or name.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<Source>,
     /// How findings name each file: relative to the archive's root, made fit to print.
     pub shown: Vec<String>,
-    /// Sizes of the files on disk, bytes.
+    /// Bytes that reading each file takes from disk: its size; of a member of a tar its own bytes, of
+    /// a packed tar's all up to the member's end. Their sum is what reading the capture will count.
     pub bytes_on_disk: Vec<u64>,
     /// CPU numbers between those of the set whose file is missing, sorted.
     pub missing_cpus: Vec<u32>,
+}
+
+impl Capture {
+    /// The files on disk that it is read from, each once: of members of tars, the tars.
+    pub fn disk_files(&self) -> BTreeSet<&Path> {
+        self.files.iter().map(Source::disk_file).collect()
+    }
 }
 
 /// What an archive holds.

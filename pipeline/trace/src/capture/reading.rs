@@ -7,7 +7,7 @@ use std::thread;
 
 use super::Capture;
 use super::grouping::ranges;
-use crate::container::ByteCounter;
+use crate::container::{ByteCounter, Limits, Source};
 use crate::error::TraceError;
 use crate::event::EventBatch;
 use crate::finding::{Finding, ImportLedger, Position, Severity};
@@ -28,6 +28,8 @@ pub struct ReadOptions {
     pub pairing: PairingOptions,
     /// Bytes read from disk are added here as they are read, for progress.
     pub progress: ByteCounter,
+    /// How far packed files and tars are believed.
+    pub limits: Limits,
 }
 
 /// Takes rows out of the vector that it is given; the clock is that of all their times.
@@ -83,7 +85,7 @@ impl Capture {
         let mut pairing = options.pairing;
         pairing.incomplete |= !self.missing_cpus.is_empty();
         let bytes_before = counter.get();
-        let source = self.open(&counter, &mut ledger)?;
+        let source = self.open_within(&options.limits, &counter, &mut ledger)?;
         let clock = source.clock();
         let mut pairer = Pairer::new(pairing, self.name().into());
         let mut rows = Vec::with_capacity(ROWS + EventBatch::EVENTS);
@@ -94,7 +96,7 @@ impl Capture {
             let decoder = thread::Builder::new()
                 .name("iotriage-decode".into())
                 .spawn_scoped(scope, move || decode(source, &full_out, &empty_in))
-                .map_err(|source| TraceError::Thread { path: self.first_path(), source })?;
+                .map_err(|reason| TraceError::Thread { path: self.first_path(), reason })?;
             let paired = pair(&full_in, &empty_out, &mut pairer, &mut rows, &mut |rows| sink(clock, rows));
             // Hanging up makes the decoder stop if pairing ended early.
             drop(full_in);
@@ -131,11 +133,15 @@ impl Capture {
         })
     }
 
-    /// Opens the capture's files as a stream of events, without pairing them.
+    /// Opens the capture's files as a stream of events, without pairing them, within default limits.
     ///
     /// # Errors
     /// As [`Capture::read`].
     pub fn open(&self, counter: &ByteCounter, ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
+        self.open_within(&Limits::default(), counter, ledger)
+    }
+
+    fn open_within(&self, limits: &Limits, counter: &ByteCounter, ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         let Some(format) = formats::by_name(&self.format) else {
             let hint = format!("format {} is not known", crate::printable::quoted(self.format.as_bytes()));
             return Err(TraceError::NothingRecognised { path: self.first_path(), hint });
@@ -144,9 +150,10 @@ impl Capture {
             .files
             .iter()
             .enumerate()
-            .map(|(i, path)| Input {
-                path: path.clone(),
-                shown: self.shown.get(i).map_or_else(|| path.display().to_string(), Clone::clone).into(),
+            .map(|(i, source)| Input {
+                source: source.clone(),
+                shown: self.shown.get(i).map_or_else(|| source.to_string(), Clone::clone).into(),
+                limits: *limits,
             })
             .collect();
         format.open(inputs, counter, ledger)
@@ -165,7 +172,7 @@ impl Capture {
     }
 
     fn first_path(&self) -> std::path::PathBuf {
-        self.files.first().cloned().unwrap_or_default()
+        self.files.first().map(Source::shown_path).unwrap_or_default()
     }
 
     /// A number missing from the set is a file that was not kept, or a CPU that was offline, for

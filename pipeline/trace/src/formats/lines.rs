@@ -9,11 +9,12 @@ use std::sync::Arc;
 use super::line_tallies::{LineLosses, OtherEvents};
 use super::reorder::Reorder;
 use super::{EventSource, SNIFF_BYTES, Sniff};
+use crate::container::read_finding;
 use crate::event::{BlockEvent, EventBatch};
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
 use crate::names::{NameId, NameInterner};
-use crate::printable::{printable, quoted};
+use crate::printable::quoted;
 use crate::record::{Clock, DeviceId};
 
 /// A longer line is no line of a log.
@@ -259,9 +260,8 @@ impl<P: LineParser> EventSource for LineSource<P> {
             let line = match self.lines.next_line() {
                 None => {
                     if let Some(error) = self.lines.take_error() {
-                        note(ledger, &self.shown, number, ("read_error", Severity::DataLoss), ("", "more of the file"), || {
-                            printable(error.to_string().as_bytes())
-                        });
+                        let line = Position::Line(number);
+                        ledger.record(read_finding(&self.shown, line, "read_error", "more of the file", &error));
                         self.losses.at_once(LossKind::Unreadable, 1, batch);
                     }
                     self.reorder.flush(batch);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use iotriage_trace::capture::{Capture, discover};
-use iotriage_trace::container::{ByteCounter, open};
+use iotriage_trace::container::{ByteCounter, Limits, open};
 use iotriage_trace::counts::{Direction, EventCounts, Tally};
 use iotriage_trace::event::Action;
 
@@ -164,7 +164,7 @@ fn printed(scenario: &str) -> Option<(Capture, String)> {
     let capture = blktrace_captures(&fixtures().join("lab/A")).into_iter().find(|c| c.host == scenario)?;
     let place = tempfile::tempdir().expect("temporary directory");
     for (cpu, file) in capture.files.iter().enumerate() {
-        let mut opened = open(file, &ByteCounter::new()).expect("capture opens");
+        let mut opened = open(file, &Limits::default(), &ByteCounter::new()).expect("capture opens");
         let mut copy = fs::File::create(place.path().join(format!("x.blktrace.{cpu}"))).expect("copy is made");
         std::io::copy(&mut opened.reader, &mut copy).expect("copied");
     }

@@ -6,7 +6,10 @@
 //! | `dump` | rows and findings as text |
 //! | `golden` | every input below `fixtures/ok` and `fixtures/bad` against its `.expected` |
 //! | `archive` | directories, links, special files, ids |
-//! | `properties` | random bytes and random damage |
+//! | `containers` | packed files and tars: what is read, where it is cut, what is refused |
+//! | `hostile_containers` | random bytes and random damage of containers |
+//! | `packing` | packs bytes and makes tars for them |
+//! | `properties` | random bytes and random damage of logs |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
 //! | `public_samples` | real captures that are not part of the project, where present |
@@ -15,8 +18,11 @@
 
 mod archive;
 mod blkparse;
+mod containers;
 mod dump;
 mod golden;
+mod hostile_containers;
+mod packing;
 mod properties;
 mod public_samples;
 mod script;

@@ -15,7 +15,7 @@
 use super::lines::{LineParser, LineSource, Parsed, decimal, decimal32, sniff_lines, word};
 use super::rwbs::parse_rwbs;
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
-use crate::container::{self, ByteCounter};
+use crate::container::ByteCounter;
 use crate::error::TraceError;
 use crate::event::{Action, BlockEvent};
 use crate::finding::ImportLedger;
@@ -57,7 +57,7 @@ pub(super) fn open_lines<P: LineParser + 'static>(
 ) -> Result<Box<dyn EventSource>, TraceError> {
     match inputs.into_iter().next() {
         Some(input) => {
-            let opened = container::open(&input.path, counter)?;
+            let opened = input.open(counter)?;
             Ok(Box::new(LineSource::new(opened.reader, parser, input.shown)))
         }
         None => Ok(Box::new(LineSource::new(Box::new(std::io::empty()), parser, "".into()))),

@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 use super::lines::{Line, LineReader};
 use super::{EventSource, Input, SNIFF_BYTES, Sniff};
-use crate::container::{self, ByteCounter};
+use crate::container::{ByteCounter, read_finding};
 use crate::error::TraceError;
 use crate::event::{CompletedIo, EventBatch};
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
 use crate::names::{NameId, NameInterner};
-use crate::printable::{printable, quoted};
+use crate::printable::quoted;
 use crate::record::Clock;
 use order::CompletionOrder;
 
@@ -111,7 +111,7 @@ pub(crate) fn open_table<P: TableParser + 'static>(
 ) -> Result<Box<dyn EventSource>, TraceError> {
     match inputs.into_iter().next() {
         Some(input) => {
-            let opened = container::open(&input.path, counter)?;
+            let opened = input.open(counter)?;
             Ok(Box::new(CompletedSource::new(LineReader::new(opened.reader), parser, input.shown)))
         }
         None => Ok(Box::new(CompletedSource::new(LineReader::new(Box::new(std::io::empty())), parser, "".into()))),
@@ -173,9 +173,8 @@ impl<P: TableParser> EventSource for CompletedSource<P> {
             let line = match self.lines.next_line() {
                 None => {
                     if let Some(error) = self.lines.take_error() {
-                        self.notes.note(ledger, ("read_error", Severity::DataLoss), ("", "more of the file"), || {
-                            printable(error.to_string().as_bytes())
-                        });
+                        let line = Position::Line(self.notes.line);
+                        ledger.record(read_finding(&self.notes.shown, line, "read_error", "more of the file", &error));
                         batch.losses.push(loss(self.last_time, LossKind::Unreadable, 1));
                     }
                     self.order.flush(batch);
