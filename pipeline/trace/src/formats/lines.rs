@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::line_tallies::{LineLosses, OtherEvents};
 use super::reorder::Reorder;
-use super::{EventSource, SNIFF_BYTES, Sniff};
+use super::{Accounts, EventSource, SNIFF_BYTES, Sniff};
 use crate::event::{BlockEvent, EventBatch};
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
@@ -35,6 +35,8 @@ pub struct LineReader {
     buf: Vec<u8>,
     pos: usize,
     end: usize,
+    /// Bytes of the text before the buffer's first.
+    base: u64,
     eof: bool,
     number: u64,
     error: Option<io::Error>,
@@ -43,12 +45,17 @@ pub struct LineReader {
 impl LineReader {
     /// Starts before the first line.
     pub fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { reader, buf: vec![0; BUFFER_BYTES], pos: 0, end: 0, eof: false, number: 0, error: None }
+        Self { reader, buf: vec![0; BUFFER_BYTES], pos: 0, end: 0, base: 0, eof: false, number: 0, error: None }
     }
 
     /// Number of the line returned last, from 1.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Bytes of the lines returned so far, their ends included.
+    pub fn consumed(&self) -> u64 {
+        self.base + self.pos as u64
     }
 
     /// The error that ended the text early, once.
@@ -116,6 +123,7 @@ impl LineReader {
 
     fn refill(&mut self) {
         self.buf.copy_within(self.pos..self.end, 0);
+        self.base += self.pos as u64;
         self.end -= self.pos;
         self.pos = 0;
         match self.reader.read(self.buf.get_mut(self.end..).unwrap_or_default()) {
@@ -209,6 +217,7 @@ pub struct LineSource<P> {
     interner: NameInterner,
     reorder: Reorder,
     any_io: bool,
+    comments: u64,
     others: OtherEvents,
     losses: LineLosses,
 }
@@ -223,6 +232,7 @@ impl<P: LineParser> LineSource<P> {
             interner: NameInterner::default(),
             reorder: Reorder::new(),
             any_io: false,
+            comments: 0,
             others: OtherEvents::default(),
             losses: LineLosses::default(),
         }
@@ -295,7 +305,7 @@ impl<P: LineParser> EventSource for LineSource<P> {
                     self.any_io = true;
                     self.losses.seen(event.cpu, event.time, batch);
                 }
-                Parsed::Other => {}
+                Parsed::Other => self.comments += 1,
                 Parsed::OtherEvent { time, cpu, name } => {
                     self.others.count(name, number);
                     self.losses.seen(cpu, time, batch);
@@ -311,7 +321,7 @@ impl<P: LineParser> EventSource for LineSource<P> {
                         None => self.losses.at_once(LossKind::SequenceGap, count, batch),
                     }
                 }
-                Parsed::Foreign if line.iter().all(u8::is_ascii_whitespace) => {}
+                Parsed::Foreign if line.iter().all(u8::is_ascii_whitespace) => self.comments += 1,
                 Parsed::Foreign => {
                     note(ledger, &self.shown, number, ("foreign_line", Severity::Notice), ("line", "a line of the format"), || {
                         quoted(line)
@@ -324,6 +334,10 @@ impl<P: LineParser> EventSource for LineSource<P> {
             }
         }
         true
+    }
+
+    fn accounts(&self) -> Accounts {
+        Accounts { units: self.lines.number(), comments: self.comments, unit_bytes: self.lines.consumed(), skipped_bytes: 0 }
     }
 }
 

@@ -5,7 +5,9 @@
 //! | `script` | blktrace files made from a readable script |
 //! | `dump` | rows and findings as text |
 //! | `golden` | every input below `fixtures/ok` and `fixtures/bad` against its `.expected` |
+//! | `accounting` | each line or record is an event, a comment or a finding; shared with the fuzz targets |
 //! | `archive` | directories, links, special files, ids |
+//! | `mutations` | damaged inputs of every format against `accounting` |
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
@@ -13,10 +15,12 @@
 
 #![allow(clippy::print_stderr)]
 
+mod accounting;
 mod archive;
 mod blkparse;
 mod dump;
 mod golden;
+mod mutations;
 mod properties;
 mod public_samples;
 mod script;

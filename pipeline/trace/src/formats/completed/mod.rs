@@ -15,7 +15,7 @@ mod order;
 use std::sync::Arc;
 
 use super::lines::{Line, LineReader};
-use super::{EventSource, Input, SNIFF_BYTES, Sniff};
+use super::{Accounts, EventSource, Input, SNIFF_BYTES, Sniff};
 use crate::container::{self, ByteCounter};
 use crate::error::TraceError;
 use crate::event::{CompletedIo, EventBatch};
@@ -125,6 +125,7 @@ struct CompletedSource<P> {
     notes: Notes,
     interner: NameInterner,
     order: CompletionOrder,
+    comments: u64,
     last_time: i64,
 }
 
@@ -157,7 +158,7 @@ impl Notes {
 impl<P: TableParser> CompletedSource<P> {
     fn new(lines: LineReader, parser: P, shown: Arc<str>) -> Self {
         let notes = Notes { shown, line: 0 };
-        Self { lines, parser, notes, interner: NameInterner::default(), order: CompletionOrder::default(), last_time: 0 }
+        Self { lines, parser, notes, interner: NameInterner::default(), order: CompletionOrder::default(), comments: 0, last_time: 0 }
     }
 }
 
@@ -205,13 +206,13 @@ impl<P: TableParser> EventSource for CompletedSource<P> {
                     let expected = "a start or end time (iosnoop -ts prints both)";
                     self.notes.note(ledger, ("no_time", Severity::DataLoss), ("time", expected), || quoted(line));
                 }
-                Row::Header | Row::Other => {}
+                Row::Header | Row::Other => self.comments += 1,
                 Row::Lost(count) => {
                     let kind = ("lost_events", Severity::DataLoss);
                     self.notes.note(ledger, kind, ("", "every event"), || format!("{count} lost by the tracer"));
                     batch.losses.push(loss(self.last_time, LossKind::SequenceGap, count));
                 }
-                Row::Foreign if line.iter().all(u8::is_ascii_whitespace) => {}
+                Row::Foreign if line.iter().all(u8::is_ascii_whitespace) => self.comments += 1,
                 Row::Foreign => {
                     self.notes.note(ledger, ("foreign_line", Severity::Notice), ("line", "a line of the format"), || quoted(line));
                 }
@@ -225,5 +226,9 @@ impl<P: TableParser> EventSource for CompletedSource<P> {
             }
         }
         true
+    }
+
+    fn accounts(&self) -> Accounts {
+        Accounts { units: self.lines.number(), comments: self.comments, unit_bytes: self.lines.consumed(), skipped_bytes: 0 }
     }
 }
