@@ -10,6 +10,7 @@
 //! | `mutations` | damaged inputs of every format against `accounting` |
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
+//! | `btt` | the phases of requests against btt's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
 //! | `public_samples` | real captures that are not part of the project, where present |
 
@@ -18,6 +19,7 @@
 mod accounting;
 mod archive;
 mod blkparse;
+mod btt;
 mod dump;
 mod golden;
 mod mutations;
