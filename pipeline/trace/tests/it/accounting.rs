@@ -7,11 +7,11 @@
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-use iotriage_trace::container::ByteCounter;
+use iotriage_trace::container::{ByteCounter, Compression, open};
 use iotriage_trace::error::TraceError;
 use iotriage_trace::event::EventBatch;
 use iotriage_trace::finding::{ImportLedger, Severity};
-use iotriage_trace::formats::{self, Accounts, EventSource, Input, SNIFF_BYTES};
+use iotriage_trace::formats::{self, Accounts, EventSource, Format, Input, SNIFF_BYTES};
 use iotriage_trace::pairing::{Pairer, PairingOptions};
 
 /// What reading came to.
@@ -25,10 +25,18 @@ pub(crate) struct Balance {
 
 /// Reads `bytes` as a file of the format of that name and checks the balance.
 ///
-/// `None` if the format refuses the file as a whole, which is an error with its path.
+/// `None` if the format refuses the file as a whole, which is an error with its path, or if the bytes
+/// begin as those of a packed file do: what is to be accounted for is its content then.
 pub(crate) fn check(format: &str, bytes: &[u8]) -> Option<Balance> {
     let format = formats::by_name(format).unwrap_or_else(|| panic!("no format {format}"));
     format.sniff(bytes.get(..SNIFF_BYTES).unwrap_or(bytes));
+    if with_file(bytes, |path| open(&path, &ByteCounter::new()).is_ok_and(|o| o.compression == Compression::None)) {
+        return check_plain(format, bytes);
+    }
+    None
+}
+
+fn check_plain(format: &dyn Format, bytes: &[u8]) -> Option<Balance> {
     let mut ledger = ImportLedger::new();
     let source = with_file(bytes, |path| {
         let inputs = vec![Input { path, shown: "input".into() }];

@@ -11,6 +11,7 @@
 //! | `properties` | random bytes and random damage |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `btt` | the phases of requests against btt's own |
+//! | `collect` | the capture kit with stubs for tracers |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
 //! | `public_samples` | real captures that are not part of the project, where present |
 
@@ -20,6 +21,7 @@ mod accounting;
 mod archive;
 mod blkparse;
 mod btt;
+mod collect;
 mod dump;
 mod golden;
 mod mutations;

@@ -176,6 +176,15 @@ fn bytes_between_records_are_counted_as_skipped() {
     assert_eq!((balance.ledger.count("lost_synchronisation"), balance.ledger.count("truncated_record")), (1, 1));
 }
 
+/// Found by fuzzing.
+#[test]
+fn bytes_that_begin_as_a_packed_file_are_not_taken_for_text() {
+    // The start of a zstd frame to be skipped, and nothing behind it.
+    for format in names() {
+        assert!(accounting::check(format, &[0x5b, 0x2a, 0x4d, 0x18]).is_none(), "{format}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() })]
 
