@@ -103,8 +103,8 @@ fn power(x: f32, b: f32) -> f32 {
     let mantissa = f32::from_bits((shifted & MANTISSA).wrapping_add(HALF_ROOT));
     let t = (mantissa - 1.0) / (mantissa + 1.0);
     let tt = t * t;
-    // 2 / ln 2 times 1, 1/3, 1/5, 1/7.
-    let log = t * (2.885_39 + tt * (0.961_796_7 + tt * (0.577_078 + tt * 0.412_198_6)));
+    // 2 / ln 2 times 1, 1/3, 1/5, 1/7. Sums are in pairs, so that few wait for others.
+    let log = t * ((2.885_39 + tt * 0.961_796_7) + (tt * tt) * (0.577_078 + tt * 0.412_198_6));
     let y = (b * (exponent as f32 + log)).clamp(-126.0, 126.0);
     // Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits.
     const ROUND: f32 = 12_582_912.0;
@@ -112,10 +112,10 @@ fn power(x: f32, b: f32) -> f32 {
     let whole = rounded.to_bits().wrapping_sub(ROUND.to_bits());
     let part = y - (rounded - ROUND);
     // ln 2 to the power n over n!.
-    let exp = 1.0
-        + part
-            * (0.693_147_2
-                + part * (0.240_226_5 + part * (0.055_504_11 + part * (0.009_618_129 + part * (0.001_333_356 + part * 0.000_154_035_3)))));
+    let square = part * part;
+    let low = (1.0 + part * 0.693_147_2) + square * (0.240_226_5 + part * 0.055_504_11);
+    let high = (0.009_618_129 + part * 0.001_333_356) + square * 0.000_154_035_3;
+    let exp = low + (square * square) * high;
     f32::from_bits(exp.to_bits().wrapping_add(whole << 23))
 }
 
