@@ -20,7 +20,7 @@ use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "features";
 /// Rises when the same rows would give other windows.
-const LOGIC_VERSION: u32 = 1;
+const LOGIC_VERSION: u32 = 2;
 
 pub(crate) fn run(windows: &Windows, output: &Output, voice: &Voice) -> Result<()> {
     let ingested = finished(ingest::STAGE, &output.layout, "run `iotriage ingest ARCHIVE -o OUT` first")?;
