@@ -2,10 +2,12 @@
 //!
 //! Each cause scores the weighted harmonic mean of its conditions' memberships: a condition that
 //! fails outright makes it 0 however many others hold. A class scores as its best cause. The window gets
-//! the best class if that reaches the catalogue's floor, else "cannot tell". Confidence is the
-//! score, lowered by how close the best cause of *another* class comes and by the trust in the
-//! window's data.
+//! the best class if that reaches the catalogue's floor, else "cannot tell". The *strength* of a
+//! call is the score, lowered by how close the best cause of *another* class comes; the confidence is
+//! the probability that the catalogue's calibration gives for it, lowered by the trust in the window's
+//! data and by what of the cause's evidence could not be seen.
 
+use super::baseline::Baseline;
 use super::catalogue::{Catalogue, Cause, Class, Condition};
 use super::quantity::Quantity;
 
@@ -22,6 +24,10 @@ pub struct Observation<'a> {
     pub stalled: bool,
     /// `A` (complete) to `D`.
     pub trust: char,
+    /// Its service time beside what is usual for the device; the column `slowdown`.
+    pub baseline: Option<&'a Baseline>,
+    /// The column `service_excess`, see [`Levels::excess`](super::baseline::Levels::excess).
+    pub excess: Option<f64>,
 }
 
 /// The judgement of one window.
@@ -33,14 +39,19 @@ pub struct Diagnosis {
     pub class_name: String,
     /// The root cause, or empty. `none` for a healthy window.
     pub root_cause: String,
-    /// 0 to 1: score x margin x trust. 0 where the class cannot be told.
+    /// 0 to 1: the calibrated probability x trust x share of the evidence seen. 0 where the class
+    /// cannot be told.
     pub confidence: f64,
+    /// 0 to 1: score x margin, before calibration.
+    pub strength: f64,
     /// What decided, strongest first.
     pub evidence: Vec<EvidenceLine>,
     /// What would be needed to say more.
     pub missing: Vec<String>,
     /// The best cause of another class and its score, if any scored above 0.
     pub runner_up: Option<(String, f64)>,
+    /// Whether every cause could be weighed and none fits: a pattern of its own, or two at once.
+    pub fits_nothing: bool,
 }
 
 /// One reason, in words.
@@ -65,22 +76,30 @@ struct Scored<'a> {
     class: &'a Class,
     cause: &'a Cause,
     score: f64,
+    /// Share of the weights that could be seen.
+    seen: f64,
     lines: Vec<EvidenceLine>,
 }
 
 /// Below this share of all weights seen, a cause with optional conditions is not judged.
 const LEAST_SEEN: f64 = 0.5;
+/// What is lost of a confidence if none of the evidence could be seen; in proportion for a part of it.
+const UNSEEN_COSTS: f64 = 0.8;
 
 impl<'a> Judge<'a> {
-    /// Binds `catalogue` to a table whose columns are named `columns`. A column named `stalled`
-    /// (0 or 1) is supplied by the judge. Rules on columns that the table lacks count as missing.
+    /// Binds `catalogue` to a table whose columns are named `columns`. The columns `stalled` (0 or 1),
+    /// `slowdown` and `service_excess` come from the observation itself. Rules on columns that the
+    /// table lacks count as missing.
     pub fn new(catalogue: &'a Catalogue, columns: &'a [String]) -> Self {
         Self { catalogue, columns }
     }
 
     fn value(&self, column: &str, seen: &Observation<'_>) -> Option<f64> {
-        if column == "stalled" {
-            return Some(f64::from(u8::from(seen.stalled)));
+        match column {
+            "stalled" => return Some(f64::from(u8::from(seen.stalled))),
+            "slowdown" => return seen.baseline.map(Baseline::slowdown),
+            "service_excess" => return seen.excess,
+            _ => {}
         }
         let at = self.columns.iter().position(|c| c == column)?;
         seen.values.get(at).copied().flatten().filter(|v| v.is_finite())
@@ -89,17 +108,13 @@ impl<'a> Judge<'a> {
     /// Membership and evidence of one condition; `Err` names the column that is missing.
     fn weigh<'c>(&self, condition: &'c Condition, seen: &Observation<'_>) -> Result<(f64, EvidenceLine), &'c str> {
         if !condition.any.is_empty() {
-            let mut best: Result<(f64, EvidenceLine), &str> = Err("");
-            for alternative in &condition.any {
-                match (&best, self.weigh(alternative, seen)) {
-                    (Err(_), next) => best = next,
-                    (Ok((a, _)), Ok(next)) if next.0 > *a => best = Ok(next),
-                    _ => {}
-                }
-            }
-            return best;
+            return self.best(&condition.any, seen);
         }
-        let mut value = self.value(&condition.column, seen).ok_or(condition.column.as_str())?;
+        let known = condition.needs.is_empty() || self.value(&condition.needs, seen).is_some();
+        let Some(mut value) = self.value(&condition.column, seen).filter(|_| known) else {
+            let column = if known { &condition.column } else { &condition.needs };
+            return self.best(&condition.instead, seen).map_err(|_| column.as_str());
+        };
         if !condition.over.is_empty() {
             let divisor = self.value(&condition.over, seen).ok_or(condition.over.as_str())?;
             value = if divisor == 0.0 { 0.0 } else { value / divisor };
@@ -111,8 +126,24 @@ impl<'a> Judge<'a> {
         } else {
             &condition.says
         };
-        let text = says.replace("{value}", &shown);
+        let mut text = says.replace("{value}", &shown);
+        if let Some(baseline) = seen.baseline.filter(|_| text.contains("{baseline}")) {
+            text = text.replace("{baseline}", &baseline.sentence());
+        }
         Ok((membership, EvidenceLine { column: condition.column.clone(), text, membership }))
+    }
+
+    /// The best of several conditions; `Err` where none of them can be said.
+    fn best<'c>(&self, conditions: &'c [Condition], seen: &Observation<'_>) -> Result<(f64, EvidenceLine), &'c str> {
+        let mut best: Result<(f64, EvidenceLine), &str> = Err("");
+        for alternative in conditions {
+            match (&best, self.weigh(alternative, seen)) {
+                (Err(_), next) => best = next,
+                (Ok((a, _)), Ok(next)) if next.0 > *a => best = Ok(next),
+                _ => {}
+            }
+        }
+        best
     }
 
     fn score<'c>(&self, class: &'c Class, cause: &'c Cause, seen: &Observation<'_>) -> Result<Scored<'c>, &'c str> {
@@ -143,7 +174,7 @@ impl<'a> Judge<'a> {
             }
         }
         lines.sort_by(|((weight_a, rises_a), _), ((weight_b, rises_b), _)| weight_b.total_cmp(weight_a).then(rises_b.cmp(rises_a)));
-        Ok(Scored { class, cause, score: weights / reciprocals, lines: lines.into_iter().map(|(_, l)| l).collect() })
+        Ok(Scored { class, cause, score: weights / reciprocals, seen: weights / all, lines: lines.into_iter().map(|(_, l)| l).collect() })
     }
 
     /// Judges one window.
@@ -168,6 +199,7 @@ impl<'a> Judge<'a> {
         let rival = scored.iter().find(|s| s.class.number != best.class.number);
         let runner_up = rival.map(|s| (s.cause.name.clone(), s.score));
         if best.score < self.catalogue.floor {
+            let fits_nothing = missing.is_empty();
             let mut missing = missing_lines();
             if best.score > 0.0 {
                 let nearest = format!(
@@ -180,17 +212,21 @@ impl<'a> Judge<'a> {
             } else {
                 missing.push("no rule fits: every known cause is ruled out by at least one condition".to_owned());
             }
-            return Diagnosis { missing, runner_up: Some((best.cause.name.clone(), best.score)), ..Diagnosis::default() };
+            return Diagnosis { missing, runner_up: Some((best.cause.name.clone(), best.score)), fits_nothing, ..Diagnosis::default() };
         }
         let margin = 1.0 - 0.5 * (rival.map_or(0.0, |r| r.score) / best.score).powi(2);
+        let strength = best.score * margin;
+        let seen_enough = 1.0 - UNSEEN_COSTS * (1.0 - best.seen);
         Diagnosis {
             class: Some(best.class.number),
             class_name: best.class.name.clone(),
             root_cause: best.cause.name.clone(),
-            confidence: best.score * margin * trust_factor(seen.trust),
+            confidence: self.catalogue.calibration.probability(strength) * trust_factor(seen.trust) * seen_enough,
+            strength,
             evidence: best.lines.clone(),
             missing: missing_lines(),
             runner_up,
+            fits_nothing: false,
         }
     }
 }
@@ -267,7 +303,8 @@ says = "y is {value}"
     fn judge(values: &[Option<f64>], sparse: bool, stalled: bool, trust: char) -> Diagnosis {
         let catalogue = tiny();
         let columns = ["x".to_owned(), "y".to_owned()];
-        Judge::new(&catalogue, &columns).judge(&Observation { values, n: 20, sparse, stalled, trust })
+        let seen = Observation { values, n: 20, sparse, stalled, trust, baseline: None, excess: None };
+        Judge::new(&catalogue, &columns).judge(&seen)
     }
 
     #[test]
