@@ -111,6 +111,8 @@ const REGISTRY: &[FeatureDef] = &[
     service::SERVICE_P10_US,
     service::CRAWL_SHARE,
     throughput::COMPLETION_DISPERSION,
+    queue::SERVED_DEPTH,
+    queue::ACCOUNTED_SHARE,
 ];
 
 /// All features in column order: the twelve, then the evidence.

@@ -256,3 +256,20 @@ fn completions_at_fixed_intervals_have_no_dispersion() {
     let pairs: Vec<Io> = (0..20).map(|k| io(k / 2 * 100, k / 2 * 100, k / 2 * 100 + 5 + k % 2)).collect();
     says(&window_of(&pairs), "completion_dispersion", 1.0);
 }
+
+#[test]
+fn depth_by_littles_law_leaves_out_what_never_comes_back() {
+    // Ten of 40 us in the queue and 60 us in the device, one after the other: 0.6 in the device, all
+    // accounted for. One more that never completes adds 1 to the depth over the whole window.
+    let mut ios: Vec<Io> = (0..10).map(|k| io(k * 100, k * 100 + 40, k * 100 + 100)).collect();
+    // The last completes at the window's end: one more window of the same.
+    ios.extend((10..20).map(|k| io(k * 100 - 1, k * 100 + 39, k * 100 + 99)));
+    ios.remove(9);
+    let rows = windows_of(&ios, &info(2), &params());
+    says(&rows[0], "served_depth", 9.0 * 60.0 / 1000.0);
+    // In the second: ten of 100 us complete; of the first, 1 us lies in the window before.
+    says(&rows[1], "served_depth", 0.6);
+    says(&rows[1], "accounted_share", 1000.0 / 999.0);
+    ios.push(io(0, 0, None));
+    says(&windows_of(&ios, &info(2), &params())[1], "accounted_share", 1000.0 / 1999.0);
+}

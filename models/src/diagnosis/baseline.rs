@@ -158,8 +158,9 @@ impl Baseline {
 
     /// The comparison in words.
     pub fn sentence(&self) -> String {
+        let how = if self.request == Request::Any { "even if served one at a time" } else { "at shallow depth" };
         format!(
-            "a {} takes {} at shallow depth, {} the usual {} ({})",
+            "a {} takes {} {how}, {} the usual {} ({})",
             self.request.words(),
             Quantity::Us.show(self.service_us),
             Quantity::Times.show(self.ratio()),
@@ -308,6 +309,7 @@ impl Levels {
             .into_iter()
             .filter_map(|request| Some(self.compare(known, request, service.time(request)?, service)))
             .max_by(|a, b| a.slowdown().total_cmp(&b.slowdown()))
+            .or_else(|| Some(self.compare(known, Request::Any, service.one_at_a_time()?, service)))
     }
 
     fn compare(&self, known: &Level, request: Request, service_us: f64, service: &Service) -> Baseline {
@@ -320,12 +322,14 @@ impl Levels {
             request,
             basis,
         };
-        let peers = self.peers(known, request);
+        // Most requests are reads, or as quick as reads.
+        let like = if request == Request::Any { Request::Read } else { request };
+        let peers = self.peers(known, like);
         if let (Some(class), Some((usual, n))) = (known.class, peers) {
             let basis = format!("peers: the median of {n} {} devices", class.name());
             return made(BaselineKind::Peers, usual, class.limit_of_peers(usual), basis);
         }
-        if let Some(own) = known.good.get(request as usize).copied().flatten().filter(|_| known.flash) {
+        if let Some(own) = known.good.get(like as usize).copied().flatten().filter(|_| known.flash) {
             let most = known.class.map_or(f64::INFINITY, |class| class.prior().1);
             let limit = (4.0 * own).max(FLASH_FLOOR_US).min(most);
             // A device that was slow all the time has no good windows to be compared with.
@@ -342,7 +346,7 @@ impl Levels {
             let basis = format!("peers: the median of {n} devices of the same driver, nearly all of them flash");
             return made(BaselineKind::Peers, usual, ERRATIC_LIMIT_US.max(8.0 * usual), basis);
         }
-        let limit = if request == Request::Large { DISK_LIMIT_US } else { disk_limit(service_us, service.p10_us) };
+        let limit = if matches!(request, Request::Large | Request::Any) { DISK_LIMIT_US } else { disk_limit(service_us, service.p10_us) };
         made(BaselineKind::Class, DISK_US + moving / USUAL_LINK, limit, "a disk's seek and turn; its class is not known".to_owned())
     }
 

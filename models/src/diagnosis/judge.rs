@@ -88,7 +88,7 @@ const UNSEEN_COSTS: f64 = 0.8;
 
 impl<'a> Judge<'a> {
     /// Binds `catalogue` to a table whose columns are named `columns`. The columns `stalled` (0 or 1),
-    /// `slowdown` and `service_excess` come from the observation itself. Rules on columns that the
+    /// `trust` (3 for A to 0 for D), `slowdown` and `service_excess` come from the observation itself. Rules on columns that the
     /// table lacks count as missing.
     pub fn new(catalogue: &'a Catalogue, columns: &'a [String]) -> Self {
         Self { catalogue, columns }
@@ -97,6 +97,7 @@ impl<'a> Judge<'a> {
     fn value(&self, column: &str, seen: &Observation<'_>) -> Option<f64> {
         match column {
             "stalled" => return Some(f64::from(u8::from(seen.stalled))),
+            "trust" => return Some(f64::from(u32::from('D').saturating_sub(u32::from(seen.trust)))),
             "slowdown" => return seen.baseline.map(Baseline::slowdown),
             "service_excess" => return seen.excess,
             _ => {}

@@ -20,6 +20,8 @@ pub enum Request {
     Write,
     /// Anything larger.
     Large,
+    /// Any request of a window without a shallow one.
+    Any,
 }
 
 impl Request {
@@ -30,6 +32,7 @@ impl Request {
             Self::Read => "small read",
             Self::Write => "small write",
             Self::Large => "large request",
+            Self::Any => "request",
         }
     }
 }
@@ -53,6 +56,10 @@ pub struct Service {
     pub d2c_us: Option<f64>,
     /// Mean number of requests in the device.
     pub device_depth: Option<f64>,
+    /// The same by Little's law, from what completed.
+    pub served_depth: Option<f64>,
+    /// Mean size of all requests, KiB.
+    pub mean_kib: Option<f64>,
 }
 
 impl Service {
@@ -68,6 +75,8 @@ impl Service {
             scattered: below("sequentiality", 0.5) && below("reread_share", 0.3),
             d2c_us: value("d2c_median_us"),
             device_depth: value("device_depth"),
+            served_depth: value("served_depth"),
+            mean_kib: value("request_kib_log2_mean").map(f64::exp2),
         }
     }
 
@@ -76,13 +85,26 @@ impl Service {
             Request::Read => self.read_us,
             Request::Write => self.write_us,
             Request::Large => self.large_us,
+            Request::Any => return None,
         };
         time.filter(|t| t.is_finite() && *t > 0.0)
     }
 
+    /// Where no request was shallow: the least time that each needs, if the device serves one at a
+    /// time; the time in it over how many were in it, us.
+    pub(super) fn one_at_a_time(&self) -> Option<f64> {
+        let shallow = Request::ALL.into_iter().any(|request| self.time(request).is_some());
+        Some(self.d2c_us? / self.served_depth.filter(|_| !shallow)?.max(1.0)).filter(|t| t.is_finite() && *t > 0.0)
+    }
+
     /// Time that moving a large request may take on top, us.
     pub(super) fn moving_us(&self, request: Request) -> f64 {
-        if request == Request::Large { self.large_kib.unwrap_or(0.0) * SLOW_KIB_US } else { 0.0 }
+        let kib = match request {
+            Request::Large => self.large_kib,
+            Request::Any => self.mean_kib,
+            Request::Read | Request::Write => None,
+        };
+        kib.unwrap_or(0.0) * SLOW_KIB_US
     }
 }
 
