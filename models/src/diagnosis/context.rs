@@ -5,12 +5,10 @@
 //! two windows of the same cause. Both are judged here, after the judge, and say so in the evidence.
 //! A window never gets a cause that does not stand on both sides of it.
 
-use std::ops::Range;
-
 use super::catalogue::Catalogue;
 use super::judge::{Diagnosis, EvidenceLine};
 
-/// How far a window of a cause that recurs may be from the next that shows it.
+/// How many quiet windows in a row may lie between two that show a cause that recurs.
 const REACH: usize = 2;
 /// What is left of the confidence of the windows around.
 const LEFT: f64 = 0.75;
@@ -38,7 +36,7 @@ pub fn settle(places: &[Place], diagnoses: &mut [Diagnosis], catalogue: &Catalog
             continue;
         }
         let around = match diagnosis.class {
-            None if diagnosis.fits_nothing => between(places, &alone, at, 1..2, |_| true).or_else(|| between_recurring(places, &alone, at, catalogue)),
+            None if diagnosis.fits_nothing => between(places, &alone, at, 1, |_| true).or_else(|| between_recurring(places, &alone, at, catalogue)),
             Some(HEALTHY) => between_recurring(places, &alone, at, catalogue),
             _ => None,
         };
@@ -50,7 +48,7 @@ pub fn settle(places: &[Place], diagnoses: &mut [Diagnosis], catalogue: &Catalog
 
 fn between_recurring<'a>(places: &[Place], alone: &'a [Diagnosis], at: usize, catalogue: &Catalogue) -> Option<(&'a Diagnosis, &'a Diagnosis)> {
     let recurs = |cause: &str| catalogue.causes().any(|(_, c)| c.recurs && c.name == cause);
-    between(places, alone, at, 1..REACH + 1, recurs)
+    between(places, alone, at, REACH, recurs)
 }
 
 /// The nearest windows on either side that show a pathology, if it is the same and nothing but quiet
@@ -59,7 +57,7 @@ fn between<'a>(
     places: &[Place],
     alone: &'a [Diagnosis],
     at: usize,
-    reach: Range<usize>,
+    most_between: usize,
     takes: impl Fn(&str) -> bool,
 ) -> Option<(&'a Diagnosis, &'a Diagnosis)> {
     let adjoins = |a: usize, b: usize| match (places.get(a), places.get(b)) {
@@ -67,9 +65,11 @@ fn between<'a>(
         _ => false,
     };
     let ill = |at: usize| alone.get(at).filter(|d| d.class.is_some_and(|c| c != HEALTHY));
-    let before = reach.clone().take_while(|k| *k <= at && adjoins(at - k, at + 1 - k)).find_map(|k| ill(at - k))?;
-    let after = reach.take_while(|k| adjoins(at + k - 1, at + k)).find_map(|k| ill(at + k))?;
-    (before.root_cause == after.root_cause && takes(&before.root_cause)).then_some((before, after))
+    let steps = || 1..=most_between;
+    let (back, before) = steps().take_while(|k| *k <= at && adjoins(at - k, at + 1 - k)).find_map(|k| Some((k, ill(at - k)?)))?;
+    let (on, after) = steps().take_while(|k| adjoins(at + k - 1, at + k)).find_map(|k| Some((k, ill(at + k)?)))?;
+    let near = back + on <= most_between + 1;
+    (near && before.root_cause == after.root_cause && takes(&before.root_cause)).then_some((before, after))
 }
 
 fn adopt(diagnosis: &mut Diagnosis, before: &Diagnosis, after: &Diagnosis) {
