@@ -339,4 +339,49 @@ says = "y is {value}"
         assert!(judge(&[Some(4.0), Some(1.0)], true, false, 'A').missing[0].contains("too few"));
         assert_eq!(judge(&[Some(4.0), Some(1.0)], true, true, 'A').class, Some(2));
     }
+
+    #[test]
+    fn one_silent_request_is_no_dead_device_but_many_or_a_long_one_are() {
+        let catalogue = Catalogue::built_in().unwrap();
+        let columns = ["device_depth".to_owned(), "latency_level".to_owned()];
+        let strength = |depth: f64, age_s: f64| {
+            let values = [Some(depth), Some((age_s * 1e6).log10())];
+            let seen = Observation { values: &values, n: 0, sparse: true, stalled: true, trust: 'A', baseline: None, excess: None };
+            let d = Judge::new(&catalogue, &columns).judge(&seen);
+            assert_eq!((d.class, d.root_cause.as_str()), (Some(3), "device stopped answering"), "{d:?}");
+            d.strength
+        };
+        // By hand, for one request: ln 2 / ln 12 = 0.279 of what its number asks; 1.2 s are 0.58 / 1.8
+        // = 0.322 of what its age asks; the better counts: 3 / (2 / 1 + 1 / 0.322) = 0.587.
+        assert!((strength(1.0, 1.2) - 0.587).abs() < 0.002, "{}", strength(1.0, 1.2));
+        assert_eq!(strength(8.0, 1.2), 1.0);
+        assert_eq!(strength(1.0, 30.0), 1.0);
+    }
+
+    #[test]
+    fn what_stands_in_for_a_missing_column_is_asked_only_then() {
+        let mut catalogue = tiny();
+        let condition = &mut catalogue.classes[1].causes[0].conditions[1];
+        condition.needs = "z".to_owned();
+        condition.instead = vec![Condition { column: "x".to_owned(), needs: String::new(), instead: vec![], ..condition.clone() }];
+        let columns = ["x", "y", "z"].map(str::to_owned);
+        let class = |y: Option<f64>, z: Option<f64>| {
+            let seen = Observation { values: &[Some(4.0), y, z], n: 20, sparse: false, stalled: false, trust: 'A', baseline: None, excess: None };
+            Judge::new(&catalogue, &columns).judge(&seen).class
+        };
+        assert_eq!(class(Some(0.0), Some(1.0)), None, "y says no, and is known to say something");
+        assert_eq!(class(Some(0.0), None), Some(2), "without z, y says nothing and x is asked");
+        assert_eq!(class(None, Some(1.0)), Some(2));
+    }
+
+    #[test]
+    fn evidence_that_could_not_be_seen_costs_confidence() {
+        let mut catalogue = tiny();
+        catalogue.classes[1].causes[0].conditions[1].optional = true;
+        let columns = ["x", "y"].map(str::to_owned);
+        let seen = Observation { values: &[Some(4.0), None], n: 20, sparse: false, stalled: false, trust: 'A', baseline: None, excess: None };
+        let d = Judge::new(&catalogue, &columns).judge(&seen);
+        // Half of the weights seen: 1 - 0.8 x 0.5.
+        assert!((d.confidence - 0.6).abs() < 1e-12 && d.strength == 1.0, "{d:?}");
+    }
 }
