@@ -117,7 +117,7 @@ pub struct IosFile {
 
 /// Writes the rows of one capture into its staging area, a file per device and UTC date.
 ///
-/// Memory: one row group per open file, of which there are at most [`MAX_OPEN`], and up to
+/// Memory: one row group per open file, of which there are at most `MAX_OPEN`, and up to
 /// 8192 rows of each device and date. Where more devices than that are busy, the file of the one
 /// that has been quiet for longest is closed, and its later rows go to a further file.
 pub struct IosWriter {
