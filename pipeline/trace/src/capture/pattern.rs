@@ -100,20 +100,18 @@ impl PathPattern {
 
     /// Whether it matches the path or a folder that holds it.
     pub(super) fn covers(&self, path: &[&[u8]]) -> bool {
-        let reach = self.reach(path);
-        // Row of the pattern's end: column j tells that the whole pattern matches j names.
-        (1..=path.len()).any(|j| at(&reach, self.names.len(), j))
+        !path.is_empty() && at(&self.fits(path, true), 0, 0)
     }
 
-    /// What `{host}` stands for in a path, `None` if the path does not match as a whole.
-    pub(super) fn host<'a>(&self, path: &[&'a [u8]]) -> Option<&'a [u8]> {
-        // fits[i][j]: the names of the pattern from i on match those of the path from j on.
+    /// fits[i][j]: the names of the pattern from i on match those of the path from j on, all of them
+    /// or, with `below`, the first of them.
+    fn fits(&self, path: &[&[u8]], below: bool) -> Vec<Vec<bool>> {
         let (n, m) = (self.names.len(), path.len());
         let mut fits = vec![vec![false; m + 1]; n + 1];
         for i in (0..=n).rev() {
             for j in (0..=m).rev() {
                 let fit = match (self.names.get(i), path.get(j)) {
-                    (None, text) => text.is_none(),
+                    (None, text) => below || text.is_none(),
                     (Some(Name::Folders), text) => at(&fits, i + 1, j) || text.is_some() && at(&fits, i, j + 1),
                     (Some(Name::One(parts)), Some(text)) => at(&fits, i + 1, j + 1) && match_name(parts, text).is_some(),
                     (Some(Name::One(_)), None) => false,
@@ -123,6 +121,12 @@ impl PathPattern {
                 }
             }
         }
+        fits
+    }
+
+    /// What `{host}` stands for in a path, `None` if the path does not match as a whole.
+    pub(super) fn host<'a>(&self, path: &[&'a [u8]]) -> Option<&'a [u8]> {
+        let fits = self.fits(path, false);
         if !at(&fits, 0, 0) {
             return None;
         }
@@ -132,7 +136,7 @@ impl PathPattern {
                 Name::Folders => {
                     while !at(&fits, i + 1, j) {
                         j += 1;
-                        if j > m {
+                        if j > path.len() {
                             return None;
                         }
                     }
@@ -145,34 +149,10 @@ impl PathPattern {
         }
         host
     }
-
-    /// reach[i][j]: the first i names of the pattern match the first j of the path.
-    fn reach(&self, path: &[&[u8]]) -> Vec<Vec<bool>> {
-        let mut rows = vec![(0..=path.len()).map(|j| j == 0).collect::<Vec<_>>()];
-        for name in &self.names {
-            let above = rows.last().cloned().unwrap_or_default();
-            let mut row: Vec<bool> = Vec::with_capacity(above.len());
-            for j in 0..=path.len() {
-                let reached = match name {
-                    Name::Folders => cell(&above, j) || j > 0 && cell(&row, j - 1),
-                    Name::One(parts) => {
-                        j > 0 && cell(&above, j - 1) && path.get(j - 1).is_some_and(|text| match_name(parts, text).is_some())
-                    }
-                };
-                row.push(reached);
-            }
-            rows.push(row);
-        }
-        rows
-    }
-}
-
-fn cell(row: &[bool], j: usize) -> bool {
-    row.get(j).copied().unwrap_or(false)
 }
 
 fn at(rows: &[Vec<bool>], i: usize, j: usize) -> bool {
-    rows.get(i).is_some_and(|row| cell(row, j))
+    rows.get(i).and_then(|row| row.get(j)).copied().unwrap_or(false)
 }
 
 /// The names of a relative path.
