@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use iotriage_trace::capture::{Capture, CaptureSummary, DeviceFacts, DiscoverOptions, ReadOptions, discover_with};
+use iotriage_trace::capture::{Capture, CaptureSummary, DeviceFacts, DiscoverOptions, ReadOptions, discover_with, refuse_loss};
 use iotriage_trace::error::TraceError;
 use iotriage_trace::finding::{ImportLedger, Severity};
 use iotriage_trace::formats;
@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use trust::{Expectation, Requests, expect};
 
 use crate::options::Ending;
-use crate::stages::ingest::refuse_loss;
 use crate::summary::thousands;
 use crate::voice::{Voice, printable};
 

@@ -9,7 +9,7 @@ use iotriage_store::ios::{IosSource, IosWriter};
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Plan;
 use iotriage_store::publish::Staging;
-use iotriage_trace::capture::{Capture, CaptureSummary, Discovery, ReadOptions, discover_with};
+use iotriage_trace::capture::{Capture, CaptureSummary, Discovery, ReadOptions, discover_with, refuse_loss};
 use iotriage_trace::container::ByteCounter;
 use iotriage_trace::error::TraceError;
 use iotriage_trace::finding::{Finding, ImportLedger, Position, Severity};
@@ -92,14 +92,6 @@ fn parameters(capture: &Capture) -> Result<BTreeMap<String, String>> {
     Ok(parameters)
 }
 
-/// In a strict run, the first loss found is the end.
-pub(crate) fn refuse_loss(strict: bool, ledger: &ImportLedger) -> Result<()> {
-    match ledger.first_at_least(Severity::DataLoss) {
-        Some(finding) if strict => bail!(TraceError::Strict { finding: Box::new(finding.clone()) }),
-        _ => Ok(()),
-    }
-}
-
 /// A capture that cannot be read is a finding beside others that can, and a failure if there is none.
 fn refuse_nothing_read(discovery: &Discovery, root: &Path) -> Result<()> {
     let mut first = None;
@@ -136,7 +128,6 @@ fn archive_name(root: &Path) -> String {
     resolved.file_name().map_or_else(|| "archive".to_owned(), |n| n.to_string_lossy().into_owned())
 }
 
-/// What the rows of a capture depend on beside its files.
 /// The files of a capture under their names in the archive.
 fn inputs(capture: &Capture) -> Vec<FileEntry> {
     let mut entries = Vec::with_capacity(capture.files.len());

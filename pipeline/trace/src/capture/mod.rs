@@ -37,7 +37,7 @@ pub use discovery::{DiscoverOptions, discover, discover_with};
 pub use facts::{CaptureFacts, DeviceClass, DeviceFacts};
 pub use host::{HostPattern, HostSource};
 pub use pattern::PatternError;
-pub use reading::{CaptureSummary, ReadOptions, RowSink};
+pub use reading::{CaptureSummary, ReadOptions, RowSink, refuse_loss};
 
 use crate::finding::ImportLedger;
 use crate::formats::Hints;

@@ -240,10 +240,17 @@ impl Capture {
 }
 
 /// In strict reading, the first loss found is the end.
-fn refuse_loss(strict: bool, ledger: &ImportLedger) -> Result<(), TraceError> {
+///
+/// # Errors
+/// [`TraceError::Strict`] if `strict` and a finding in `ledger` is [`Severity::DataLoss`] or worse.
+pub fn refuse_loss(strict: bool, ledger: &ImportLedger) -> Result<(), TraceError> {
+    // Asked after each batch: ledgers are looked through in strict reading only.
+    if !strict {
+        return Ok(());
+    }
     match ledger.first_at_least(Severity::DataLoss) {
-        Some(finding) if strict => Err(TraceError::Strict { finding: Box::new(finding.clone()) }),
-        _ => Ok(()),
+        Some(finding) => Err(TraceError::Strict { finding: Box::new(finding.clone()) }),
+        None => Ok(()),
     }
 }
 

@@ -181,6 +181,18 @@ pub enum Disk<'a> {
     Scsi([u32; 4]),
 }
 
+#[cfg(test)]
+impl Parsed<'_> {
+    /// The field that makes a line bad; panics if the line is not.
+    #[track_caller]
+    pub(crate) fn bad_field(self) -> &'static str {
+        match self {
+            Self::Bad { field, .. } => field,
+            other => panic!("not bad: {other:?}"),
+        }
+    }
+}
+
 /// The syntax of one line format.
 pub trait LineParser: Send {
     /// Reads a line, without its end.
@@ -233,18 +245,22 @@ pub(super) fn open_lines<P: LineParser + 'static>(
     }
 }
 
-/// Sniffs a line format: at least half of the first lines must be events or belong to it.
-pub fn sniff_lines(parser: &dyn LineParser, prefix: &[u8]) -> Sniff {
-    // The last line of a full prefix is cut.
+/// The lines of a prefix that are not blank, without the last one of a full prefix, which is cut.
+pub(super) fn whole_lines(prefix: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = match prefix.iter().rposition(|b| *b == b'\n') {
         Some(end) if prefix.len() >= SNIFF_BYTES => prefix.get(..end).unwrap_or_default(),
         _ => prefix,
     };
+    whole
+        .split(|b| *b == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !line.iter().all(u8::is_ascii_whitespace))
+}
+
+/// Sniffs a line format: at least half of the first lines must be events or belong to it.
+pub fn sniff_lines(parser: &dyn LineParser, prefix: &[u8]) -> Sniff {
     let (mut events, mut belongs, mut lines) = (0, 0, 0);
-    for line in whole.split(|b| *b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)) {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
+    for line in whole_lines(prefix) {
         lines += 1;
         match parser.parse(line) {
             Parsed::Event(..) | Parsed::Driver(..) => events += 1,

@@ -504,10 +504,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_names_its_field() {
-        let bad = |line: &'static str| match plain().parse(line.as_bytes()) {
-            Parsed::Bad { field, .. } => field,
-            other => panic!("{line}: {other:?}"),
-        };
+        let bad = |line: &'static str| plain().parse(line.as_bytes()).bad_field();
         assert_eq!(bad("8,0 x 2 0.000000001 3 Q R 8 + 8 [a]"), "cpu");
         assert_eq!(bad("8,0 1 2 0.01 3 Q R 8 + 8 [a]"), "time");
         assert_eq!(bad("8,0 1 2 0.000000001 3 Q R 12x + 8 [a]"), "sector");

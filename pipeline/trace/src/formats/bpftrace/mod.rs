@@ -147,10 +147,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_names_its_field() {
-        let bad = |line: &'static str| match Line.parse(line.as_bytes()) {
-            Parsed::Bad { field, .. } => field,
-            other => panic!("{line}: {other:?}"),
-        };
+        let bad = |line: &'static str| Line.parse(line.as_bytes()).bad_field();
         assert_eq!(bad("Q 12x 2 3 8 W 9 fio"), "time");
         assert_eq!(bad("Q 1 2 -3 8 W 9 fio"), "sector");
         assert_eq!(bad("Q 1 2 3 8 Y 9 fio"), "rwbs");

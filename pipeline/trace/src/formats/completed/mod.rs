@@ -14,9 +14,9 @@ mod order;
 
 use std::sync::Arc;
 
-use super::lines::{Line, LineReader};
+use super::lines::{Line, LineReader, whole_lines};
 use super::pieces::{LaterPieces, NextPiece, PieceTimes, TableTimes};
-use super::{EventSource, Format, FormatDescriptor, Input, SNIFF_BYTES, Sniff};
+use super::{EventSource, Format, FormatDescriptor, Input, Sniff};
 use crate::container::{self, ByteCounter};
 use crate::error::TraceError;
 use crate::event::{CompletedIo, EventBatch};
@@ -106,16 +106,8 @@ impl<T: TableParser + 'static> Format for TableFormat<T> {
 
 /// Sniffs a table: it has its header, or at least half of the first lines are I/Os of it.
 fn sniff_table(parser: &mut dyn TableParser, prefix: &[u8]) -> Sniff {
-    // The last line of a full prefix is cut.
-    let whole = match prefix.iter().rposition(|b| *b == b'\n') {
-        Some(end) if prefix.len() >= SNIFF_BYTES => prefix.get(..end).unwrap_or_default(),
-        _ => prefix,
-    };
     let (mut header, mut ios, mut belongs, mut lines) = (false, 0, 0, 0);
-    for line in whole.split(|b| *b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)) {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
+    for line in whole_lines(prefix) {
         lines += 1;
         match parser.parse(line) {
             Row::Io(..) | Row::NoTime => ios += 1,

@@ -15,9 +15,9 @@
 
 mod line;
 
-use super::lines::{LineParser, Parsed, decimal, open_lines};
+use super::lines::{LineParser, Parsed, decimal, open_lines, whole_lines};
 use super::pieces::{LineTimes, PieceTimes};
-use super::tracepoint::{is_block_event, is_trace, parse_headed, parse_payload, seconds_ns, sniff_tracepoints, whole_lines};
+use super::tracepoint::{is_block_event, is_trace, parse_headed, parse_payload, seconds_ns, sniff_tracepoints};
 use super::{EventSource, Format, FormatDescriptor, Input, Phases, Sniff};
 use crate::container::ByteCounter;
 use crate::error::TraceError;

@@ -17,7 +17,7 @@ mod scsi;
 
 pub(in crate::formats) use payload::parse as parse_payload;
 
-use super::lines::{LineParser, Parsed, decimal};
+use super::lines::{LineParser, Parsed, decimal, whole_lines};
 use super::{SNIFF_BYTES, Sniff};
 
 /// What the head of a line says.
@@ -103,18 +103,6 @@ pub(in crate::formats) fn mentions_block_event(line: &[u8]) -> bool {
     let at = line.windows(6).position(|w| w == b"block_").and_then(|at| line.get(at..));
     at.and_then(event_name)
         .is_some_and(|(name, payload)| is_block_event(name) && super::lines::device_id(super::lines::word(payload).0).is_some())
-}
-
-/// The lines of a prefix that are not blank, without the last one of a full prefix, which is cut.
-pub(in crate::formats) fn whole_lines(prefix: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = match prefix.iter().rposition(|b| *b == b'\n') {
-        Some(end) if prefix.len() >= SNIFF_BYTES => prefix.get(..end).unwrap_or_default(),
-        _ => prefix,
-    };
-    whole
-        .split(|b| *b == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .filter(|line| !line.iter().all(u8::is_ascii_whitespace))
 }
 
 /// Splits `name:` off a line: the name of an event, and what follows the colon.

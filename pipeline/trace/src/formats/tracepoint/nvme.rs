@@ -273,10 +273,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_names_its_field() {
-        let field = |event: &'static str, payload: &'static str| match parsed(event, payload) {
-            Parsed::Bad { field, .. } => field,
-            other => panic!("{payload}: {other:?}"),
-        };
+        let field = |event: &'static str, payload: &'static str| parsed(event, payload).bad_field();
         assert_eq!(field("nvme_setup_cmd", " nvme0:"), "qid");
         assert_eq!(field("nvme_setup_cmd", " nvme0: disk=nvme0n1, qid=x, cmdid=1"), "qid");
         assert_eq!(field("nvme_setup_cmd", " nvme0: disk=nvme0n1, qid=1, cmdid=, cmd=(x)"), "cmdid");

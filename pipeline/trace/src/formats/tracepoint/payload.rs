@@ -388,10 +388,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_names_its_field() {
-        let field = |name: &'static str, payload: &'static str| match parsed(name, payload) {
-            Parsed::Bad { field, .. } => field,
-            other => panic!("{name} {payload}: {other:?}"),
-        };
+        let field = |name: &'static str, payload: &'static str| parsed(name, payload).bad_field();
         assert_eq!(field("block_rq_issue", "[FAILED TO PARSE] dev=1"), "device");
         assert_eq!(field("block_rq_issue", "8,0"), "rwbs");
         assert_eq!(field("block_rq_issue", "8,0 Y 0 () 1 + 1 [x]"), "rwbs");

@@ -253,10 +253,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_names_its_field() {
-        let field = |event: &'static str, payload: &'static str| match parsed(event, payload) {
-            Parsed::Bad { field, .. } => field,
-            other => panic!("{payload}: {other:?}"),
-        };
+        let field = |event: &'static str, payload: &'static str| parsed(event, payload).bad_field();
         assert_eq!(field("scsi_dispatch_cmd_start", "host_no=0 channel=0 id=0"), "lun");
         assert_eq!(field("scsi_dispatch_cmd_start", "host_no=x channel=0 id=0 lun=0"), "host_no");
         assert_eq!(field("scsi_dispatch_cmd_start", "host_no=0 channel=0 id=0 lun=99999999999 cmnd=(X raw=28)"), "lun");
