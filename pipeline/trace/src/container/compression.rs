@@ -18,8 +18,9 @@ use super::limits::{Guard, Limits, Meter};
 
 /// Bytes unpacked at once. What a decoder had ready when it met damage is lost with the call.
 const CHUNK_BYTES: usize = 32 * 1024;
-/// The same for xz, whose decoder loses it at the end of a file that is cut, too. 64 bytes are a
-/// record or two; asking that often takes a few per cent of what unpacking does.
+/// The same for xz, whose decoder loses it at the end of a file that is cut, too: 64 bytes are a record
+/// or two. Asking that often, a bpftrace log of 82 MB (example `dump --quiet`, `xz -1`) was read in
+/// 1.40 s of processor time instead of 1.20 s (medians of five).
 const XZ_CHUNK_BYTES: usize = 64;
 
 /// How a file is packed.
