@@ -133,7 +133,7 @@ fn what_the_kit_packs_is_read_back_without_a_finding() {
     ] {
         assert!(script.contains(line), "{line}");
     }
-    assert!(script.contains("tracepoint:nvme:nvme_setup_cmd") && !script.contains("scsi"));
+    assert!(script.contains("tracepoint:nvme:nvme_setup_cmd") && !script.contains("tracepoint:scsi"));
 
     fs::remove_file(folder.join("archive.toml")).expect("removed");
     let found = discover(&folder).expect("captures are found");
