@@ -28,7 +28,7 @@ pub enum Projection {
     /// The embedding is the kept principal components.
     Pca,
     /// The embedding is UMAP's.
-    Umap(UmapModel),
+    Umap(Box<UmapModel>),
 }
 
 /// Rows placed in an embedding.
@@ -189,7 +189,7 @@ impl Reduction {
         let components = pca.transform(scaler.transform(sample.view())?.view())?;
         let projection = match params.reduce {
             Reduce::Pca => Projection::Pca,
-            Reduce::Umap => Projection::Umap(UmapModel::fit(components.view(), &params.umap)?),
+            Reduce::Umap => Projection::Umap(Box::new(UmapModel::fit(components.view(), &params.umap)?)),
         };
         Ok(Reduction {
             feature_names: feature_names.to_vec(),

@@ -113,7 +113,7 @@ fn power(x: f32, b: f32) -> f32 {
     let part = y - (rounded - ROUND);
     // ln 2 to the power n over n!.
     let square = part * part;
-    let low = (1.0 + part * 0.693_147_2) + square * (0.240_226_5 + part * 0.055_504_11);
+    let low = (1.0 + part * std::f32::consts::LN_2) + square * (0.240_226_5 + part * 0.055_504_11);
     let high = (0.009_618_129 + part * 0.001_333_356) + square * 0.000_154_035_3;
     let exp = low + (square * square) * high;
     f32::from_bits(exp.to_bits().wrapping_add(whole << 23))

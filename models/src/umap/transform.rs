@@ -9,8 +9,8 @@ use super::graph::memberships_of_new;
 use super::layout::padded;
 use crate::neighbours::{Nearest, Neighbour, NeighbourTree};
 
-/// First step length: a quarter of that of fitting, as umap-learn has it for new rows.
-const FIRST_STEP: f32 = 0.25;
+/// First step length, as a share of that of fitting: rows start near where they belong.
+const FIRST_STEP: f32 = 0.1;
 
 /// Rows that one thread places before it looks for more.
 const BATCH: usize = 64;

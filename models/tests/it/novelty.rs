@@ -4,6 +4,7 @@ use iotriage_models::{Model, ModelParams, Recognition, Reduce};
 use ndarray::{Array2, Axis, array};
 
 use crate::lab_like::{lab_like, names};
+use crate::lcg::bundles;
 
 /// Rows of some situations.
 fn of(x: &Array2<f64>, truth: &[usize], wanted: impl Fn(usize) -> bool) -> Array2<f64> {
@@ -97,41 +98,30 @@ fn rows_that_are_all_equal_or_too_few_to_have_neighbours_have_a_defined_answer()
 
 #[test]
 fn a_refit_keeps_the_classes_and_tells_which_moved_came_and_went() {
-    let (x, truth) = lab_like(15, 3000);
-    let (y, truth_of_y) = lab_like(16, 3000);
-    let older = fit(&of(&x, &truth, |t| t < 8), 8);
-    // Situation 3 is gone, 9 has come, and 6 has moved.
-    let mut rows = of(&y, &truth_of_y, |t| (t < 8 && t != 3) || t == 9);
-    let kept: Vec<usize> = truth_of_y.iter().copied().filter(|&t| (t < 8 && t != 3) || t == 9).collect();
-    for (mut row, &t) in rows.rows_mut().into_iter().zip(&kept) {
-        if t == 6 {
-            row[5] += 1.5;
-            row[0] += 0.8;
+    // Row i is of group i % 7. The first half is fitted without group 6, the second without group
+    // 3, and with group 5 moved along every feature: a group's spread is 0.2 / sqrt 12 = 0.058,
+    // so a match may be 0.115 away and has moved from 0.058 on.
+    let all = bundles(17, 2800, 12, 7, 0.2);
+    let groups: Vec<usize> = (0..2800).map(|i| i % 7).collect();
+    let rows = |from: usize, to: usize, without: usize| -> Vec<usize> { (from..to).filter(|&i| groups[i] != without).collect() };
+    let (first, second) = (rows(0, 1400, 6), rows(1400, 2800, 3));
+    let older = fit(&all.select(Axis(0), &first), 6);
+    let mut moved = all.select(Axis(0), &second);
+    for (mut row, &i) in moved.rows_mut().into_iter().zip(&second) {
+        if groups[i] == 5 {
+            row += 0.09;
         }
     }
-    let newer = fit(&rows, 8);
+    let newer = fit(&moved, 6);
+    // Clusters are numbered by their first row, and rows come in the order of their groups.
+    let group_of_old = [0, 1, 2, 3, 4, 5];
+    let group_of_new = [0, 1, 2, 4, 5, 6];
+    assert!(older.labels().iter().zip(&first).all(|(&c, &i)| group_of_old[c] == groups[i]));
+    assert!(newer.labels().iter().zip(&second).all(|(&c, &i)| group_of_new[c] == groups[i]));
     let matching = older.matching(&newer).unwrap();
-    let situation_of_old = |cluster: usize| -> usize {
-        let old_truth: Vec<usize> = truth.iter().copied().filter(|&t| t < 8).collect();
-        majority(older.labels(), &old_truth, cluster)
-    };
-    let situation_of_new = |cluster: usize| majority(newer.labels(), &kept, cluster);
-    for pair in &matching.pairs {
-        assert_eq!(situation_of_old(pair.old), situation_of_new(pair.new), "{pair:?}");
-        assert_eq!(pair.moved, situation_of_old(pair.old) == 6, "{pair:?}");
-    }
-    assert_eq!(matching.pairs.len(), 7);
-    assert_eq!(matching.gone.iter().map(|&c| situation_of_old(c)).collect::<Vec<_>>(), [3]);
-    assert_eq!(matching.appeared.iter().map(|&c| situation_of_new(c)).collect::<Vec<_>>(), [9]);
-    let numbers = matching.lasting_numbers(&[1, 2, 3, 4, 5, 6, 7, 8], 9);
-    for pair in &matching.pairs {
-        assert_eq!(numbers[pair.new], pair.old as u64 + 1);
-    }
-    assert_eq!(numbers[matching.appeared[0]], 9);
-}
-
-/// The situation that most rows of a cluster are of.
-fn majority(labels: &[usize], truth: &[usize], cluster: usize) -> usize {
-    let count = |situation: usize| labels.iter().zip(truth).filter(|(l, t)| **l == cluster && **t == situation).count();
-    (0..13).max_by_key(|&s| count(s)).unwrap()
+    let pairs: Vec<_> = matching.pairs.iter().map(|m| (m.old, m.new, m.moved)).collect();
+    assert_eq!(pairs, [(0, 0, false), (1, 1, false), (2, 2, false), (4, 3, false), (5, 4, true)], "{matching:?}");
+    assert_eq!((matching.gone.as_slice(), matching.appeared.as_slice()), ([3].as_slice(), [5].as_slice()));
+    // Group 6 is a new class and gets a number of its own, not the one that group 3 had.
+    assert_eq!(matching.lasting_numbers(&[1, 2, 3, 4, 5, 6], 7), [1, 2, 3, 5, 6, 7]);
 }
