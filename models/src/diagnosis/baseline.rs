@@ -340,7 +340,12 @@ impl Levels {
         }
         if let Some(class) = known.class {
             let (usual, limit) = class.prior();
-            return made(BaselineKind::Class, usual + moving / USUAL_LINK, limit, format!("what a device of class {} can need", class.name()));
+            return made(
+                BaselineKind::Class,
+                usual + moving / USUAL_LINK,
+                limit,
+                format!("what a device of class {} can need", class.name()),
+            );
         }
         if let Some((usual, n)) = peers {
             let basis = format!("peers: the median of {n} devices of the same driver, nearly all of them flash");

@@ -36,7 +36,9 @@ pub fn settle(places: &[Place], diagnoses: &mut [Diagnosis], catalogue: &Catalog
             continue;
         }
         let around = match diagnosis.class {
-            None if diagnosis.fits_nothing => between(places, &alone, at, 1, |_| true).or_else(|| between_recurring(places, &alone, at, catalogue)),
+            None if diagnosis.fits_nothing => {
+                between(places, &alone, at, 1, |_| true).or_else(|| between_recurring(places, &alone, at, catalogue))
+            }
             Some(HEALTHY) => between_recurring(places, &alone, at, catalogue),
             _ => None,
         };
@@ -46,7 +48,12 @@ pub fn settle(places: &[Place], diagnoses: &mut [Diagnosis], catalogue: &Catalog
     }
 }
 
-fn between_recurring<'a>(places: &[Place], alone: &'a [Diagnosis], at: usize, catalogue: &Catalogue) -> Option<(&'a Diagnosis, &'a Diagnosis)> {
+fn between_recurring<'a>(
+    places: &[Place],
+    alone: &'a [Diagnosis],
+    at: usize,
+    catalogue: &Catalogue,
+) -> Option<(&'a Diagnosis, &'a Diagnosis)> {
     let recurs = |cause: &str| catalogue.causes().any(|(_, c)| c.recurs && c.name == cause);
     between(places, alone, at, REACH, recurs)
 }
@@ -102,14 +109,23 @@ mod tests {
     const LIMIT: &str = "provider IOPS limit";
 
     fn judged(class: Option<u8>, cause: &str) -> Diagnosis {
-        Diagnosis { class, root_cause: cause.to_owned(), confidence: 0.8, strength: 0.8, fits_nothing: class.is_none(), ..Diagnosis::default() }
+        Diagnosis {
+            class,
+            root_cause: cause.to_owned(),
+            confidence: 0.8,
+            strength: 0.8,
+            fits_nothing: class.is_none(),
+            ..Diagnosis::default()
+        }
     }
 
     fn causes(windows: &[Diagnosis], gap_after: Option<usize>) -> Vec<(String, f64)> {
         let mut diagnoses = windows.to_vec();
         let shift = |k: usize| if gap_after.is_some_and(|g| k > g) { 5 } else { 0 };
-        let places: Vec<Place> =
-            (0..windows.len()).map(|k| (k as i64, shift(k))).map(|(k, s)| Place { series: 0, start_ns: k + s, end_ns: k + s + 1, whole: true }).collect();
+        let places: Vec<Place> = (0..windows.len())
+            .map(|k| (k as i64, shift(k)))
+            .map(|(k, s)| Place { series: 0, start_ns: k + s, end_ns: k + s + 1, whole: true })
+            .collect();
         settle(&places, &mut diagnoses, &Catalogue::built_in().unwrap());
         diagnoses.into_iter().map(|d| (d.root_cause, d.confidence)).collect()
     }

@@ -84,7 +84,7 @@ struct Scored<'a> {
 /// Below this share of all weights seen, a cause with optional conditions is not judged.
 const LEAST_SEEN: f64 = 0.5;
 /// What is lost of a confidence if none of the evidence could be seen; in proportion for a part of it.
-const UNSEEN_COSTS: f64 = 0.8;
+const UNSEEN_COSTS: f64 = 0.6;
 
 impl<'a> Judge<'a> {
     /// Binds `catalogue` to a table whose columns are named `columns`. The columns `stalled` (0 or 1),
@@ -236,9 +236,9 @@ impl<'a> Judge<'a> {
 fn trust_factor(trust: char) -> f64 {
     match trust {
         'A' => 1.0,
-        'B' => 0.95,
-        'C' => 0.8,
-        _ => 0.5,
+        'B' => 0.97,
+        'C' => 0.9,
+        _ => 0.6,
     }
 }
 
@@ -314,7 +314,7 @@ says = "y is {value}"
         assert_eq!((d.class, d.root_cause.as_str(), d.confidence), (Some(2), "high", 1.0));
         assert_eq!(d.evidence[0].text, "x is 4.00");
         let d = judge(&[Some(0.5), Some(1.0)], false, false, 'D');
-        assert_eq!((d.class, d.root_cause.as_str(), d.confidence), (Some(1), "low", 0.5), "trust D halves it");
+        assert_eq!((d.class, d.root_cause.as_str(), d.confidence), (Some(1), "low", 0.6), "trust D takes 40 % of it");
     }
 
     #[test]
@@ -366,7 +366,8 @@ says = "y is {value}"
         condition.instead = vec![Condition { column: "x".to_owned(), needs: String::new(), instead: vec![], ..condition.clone() }];
         let columns = ["x", "y", "z"].map(str::to_owned);
         let class = |y: Option<f64>, z: Option<f64>| {
-            let seen = Observation { values: &[Some(4.0), y, z], n: 20, sparse: false, stalled: false, trust: 'A', baseline: None, excess: None };
+            let seen =
+                Observation { values: &[Some(4.0), y, z], n: 20, sparse: false, stalled: false, trust: 'A', baseline: None, excess: None };
             Judge::new(&catalogue, &columns).judge(&seen).class
         };
         assert_eq!(class(Some(0.0), Some(1.0)), None, "y says no, and is known to say something");
@@ -379,9 +380,10 @@ says = "y is {value}"
         let mut catalogue = tiny();
         catalogue.classes[1].causes[0].conditions[1].optional = true;
         let columns = ["x", "y"].map(str::to_owned);
-        let seen = Observation { values: &[Some(4.0), None], n: 20, sparse: false, stalled: false, trust: 'A', baseline: None, excess: None };
+        let seen =
+            Observation { values: &[Some(4.0), None], n: 20, sparse: false, stalled: false, trust: 'A', baseline: None, excess: None };
         let d = Judge::new(&catalogue, &columns).judge(&seen);
-        // Half of the weights seen: 1 - 0.8 x 0.5.
-        assert!((d.confidence - 0.6).abs() < 1e-12 && d.strength == 1.0, "{d:?}");
+        // Half of the weights seen: 1 - 0.6 x 0.5.
+        assert!((d.confidence - 0.7).abs() < 1e-12 && d.strength == 1.0, "{d:?}");
     }
 }

@@ -110,8 +110,13 @@ fn label(
     staging.write(CLUSTERS, &artifacts::to_bytes(&report)?)?;
 
     let told = diagnoses.iter().filter(|d| d.class.is_some()).count();
-    let records: Vec<LabelRecord> =
-        table.rows.iter().zip(cluster_of).zip(diagnoses.into_iter().zip(compared)).map(|((w, cluster), judged)| record(w, cluster, judged)).collect();
+    let records: Vec<LabelRecord> = table
+        .rows
+        .iter()
+        .zip(cluster_of)
+        .zip(diagnoses.into_iter().zip(compared))
+        .map(|((w, cluster), judged)| record(w, cluster, judged))
+        .collect();
     labels::write(&staging.path(LABELS)?, &records)?;
     let note = format!("{} windows in {} clusters, {told} of {} windows diagnosed", report.windows, report.clusters.len(), records.len());
     Ok((json!({"clustered": report.windows, "clusters": report.clusters.len(), "windows": records.len(), "diagnosed": told}), note))

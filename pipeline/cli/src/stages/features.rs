@@ -93,19 +93,10 @@ fn compute(ingested: &Manifest, windows: &Windows, layout: &Layout, staging: &mu
 }
 
 /// What follows from letters of RWBS that not every version of a tool prints.
-const BY_LETTERS: [&str; 8] = [
-    "sync_share",
-    "meta_share",
-    "meta_read_share",
-    "sync_write_share",
-    "flush_share",
-    "fua_share",
-    "discard_share",
-    "ahead_share",
-];
+const BY_LETTERS: [&str; 8] =
+    ["sync_share", "meta_share", "meta_read_share", "sync_write_share", "flush_share", "fua_share", "discard_share", "ahead_share"];
 /// What a table of completed I/Os never says.
-const NOT_IN_TABLES: [&str; 6] =
-    ["error_rate", "requeue_rate", "requeued_share", "requeued_latency_ratio", "merged_share", "split_share"];
+const NOT_IN_TABLES: [&str; 6] = ["error_rate", "requeue_rate", "requeued_share", "requeued_latency_ratio", "merged_share", "split_share"];
 /// What needs the operation.
 const BY_OPERATION: [&str; 4] = ["read_share", "write_share", "small_read_share", "reread_share"];
 

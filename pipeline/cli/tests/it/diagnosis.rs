@@ -146,7 +146,8 @@ fn a_table_of_completed_ios_says_what_it_cannot_say() {
     let csv = std::fs::read_to_string(out.path().join("report/windows.csv")).unwrap();
     let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
     let at = |name: &str| header.iter().position(|h| *h == name).unwrap();
-    let whole: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect::<Vec<_>>()).filter(|c| c[at("edge")] == "false").collect();
+    let whole: Vec<Vec<&str>> =
+        csv.lines().skip(1).map(|l| l.split(',').collect::<Vec<_>>()).filter(|c| c[at("edge")] == "false").collect();
     assert!(whole.len() >= 6, "{csv}");
     for cells in whole {
         assert!(csv.contains("nothing is said about transport errors and requeues"), "{csv}");
