@@ -46,7 +46,7 @@ fn a_fleet_twenty_times_slower_beside_a_quick_one_keeps_its_diagnoses() {
         let out = run(archive.path(), window);
         let verdict = judge(&archive.path().join("truth.tsv"), &out.path().join("report/windows.csv")).unwrap();
         let of_fleet = |name: &&str| verdict.scenario(&format!("{prefix}{name}")).unwrap();
-        let (windows, right) = SCENARIOS.iter().map(|s| of_fleet(&s)).fold((0, 0), |(n, r), v| (n + v.windows, r + v.root_cause_right));
+        let (windows, right) = SCENARIOS.iter().map(of_fleet).fold((0, 0), |(n, r), v| (n + v.windows, r + v.root_cause_right));
         assert!(windows > 200 && right * 100 >= windows * 95, "{right} of {windows} at {window}\n{verdict}");
     }
 }
