@@ -100,7 +100,7 @@ pub fn matched_share<A: Ord, B: Ord>(first: &[A], second: &[B]) -> Option<f64> {
 ///
 /// The Hungarian method with row and column potentials (Kuhn 1955, Munkres 1957): rows are added
 /// one at a time along the cheapest augmenting path.
-fn assign(gain: &[Vec<f64>]) -> Vec<usize> {
+pub(crate) fn assign(gain: &[Vec<f64>]) -> Vec<usize> {
     let k = gain.len();
     let mut row_potential = vec![0.0; k];
     let mut column_potential = vec![0.0; k];

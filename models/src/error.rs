@@ -70,6 +70,9 @@ pub enum ModelError {
     /// The eigen-decomposition of a covariance matrix failed.
     #[error("eigen-decomposition of the covariance matrix failed: {0}")]
     Eigen(String),
+    /// Condensing rows into prototypes failed.
+    #[error("condensing the rows failed: {0}")]
+    Condense(String),
     /// The layout of the neighbourhood graph failed.
     #[error("layout of the neighbourhood graph failed: {0}")]
     Layout(String),
@@ -89,6 +92,32 @@ pub enum ModelError {
         /// Where and why, as the JSON reader says it.
         source: serde_json::Error,
     },
+    /// A file ends before the model in it does.
+    #[error("{}: the model file is cut off: {source}", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Where it ends, as the JSON reader says it.
+        source: serde_json::Error,
+    },
+    /// A file's content is not what its checksum says it was when it was written.
+    #[error("{}: the model file is damaged: its checksum is {expected}, its content has {got}", path.display())]
+    Checksum {
+        /// The file.
+        path: PathBuf,
+        /// The checksum in the file.
+        expected: String,
+        /// The checksum of what was read.
+        got: String,
+    },
+    /// Rows that are read twice were not the same both times.
+    #[error("the rows changed while they were read: {first} the first time, {second} the second")]
+    RowsChanged {
+        /// Rows read first.
+        first: u64,
+        /// Rows read again.
+        second: u64,
+    },
     /// A file holds another kind of content, or another version of it.
     #[error("{}: expected {expected}, got {got}", path.display())]
     Format {
@@ -107,4 +136,19 @@ pub enum ModelError {
         /// Which parts, and how.
         what: String,
     },
+}
+
+impl ModelError {
+    /// The same error with its row counted from the beginning of all rows, where the rows that
+    /// were looked at began with row `first`.
+    pub(crate) fn with_rows_from(self, first: u64) -> Self {
+        let first = usize::try_from(first).unwrap_or(usize::MAX);
+        match self {
+            ModelError::NotFinite { row, column, value } => ModelError::NotFinite { row: row.saturating_add(first), column, value },
+            ModelError::TooLarge { row, column, value, largest } => {
+                ModelError::TooLarge { row: row.saturating_add(first), column, value, largest }
+            }
+            other => other,
+        }
+    }
 }

@@ -13,7 +13,8 @@
 //! 5. [`cluster`]: the cut of that tree, and the assignment of new rows to its clusters.
 //!
 //! [`Reduction`] is steps 1 to 3 as one thing that can be fitted, saved and applied to new rows;
-//! [`Clustering`] is steps 4 and 5; [`Model`] holds both. [`agreement`] measures how well labels
+//! [`Clustering`] is steps 4 and 5; [`Model`] holds both, tells rows that are like nothing it was
+//! fitted on, and can be compared and merged with another. [`agreement`] measures how well labels
 //! agree with a truth.
 //!
 //! **Invariants.** The same input and parameters give the same bytes on any number of threads.
@@ -21,12 +22,14 @@
 
 pub mod agreement;
 pub mod cluster;
+mod covariance;
 mod decimal;
 pub mod diagnosis;
 mod error;
 mod input;
 pub mod linkage;
 mod model;
+mod neighbours;
 pub mod pca;
 mod reduction;
 pub mod scale;
@@ -38,9 +41,10 @@ pub mod umap;
 #[allow(dead_code, reason = "the integration tests use all of it, the unit tests some")]
 mod lcg;
 
-pub use cluster::{Assignment, Clustering};
+pub use cluster::{Assignment, Clustering, ClusteringParams, Matching, Novelty, NoveltyParams, Profiles, Recognition};
+pub use covariance::Covariance;
 pub use error::ModelError;
 pub use input::LARGEST_MAGNITUDE;
 pub use model::{Model, ModelParams};
-pub use reduction::{Projection, Reduce, Reduction, ReductionParams};
+pub use reduction::{Placement, Projection, Reduce, Reduction, ReductionParams};
 pub use storage::FORMAT_VERSION;

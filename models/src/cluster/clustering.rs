@@ -9,8 +9,46 @@ use crate::input::{check_bounded, check_columns, check_not_empty};
 use crate::linkage::{self, Dendrogram, unit_rows};
 use crate::{ModelError, decimal, storage};
 
+use super::condense::{Condensed, condense};
+
 /// Name of the file format.
 const FORMAT: &str = "iotriage-clustering";
+
+/// Parameters of a clustering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusteringParams {
+    /// Clusters to cut the tree into, at least 1. Default 8.
+    pub clusters: usize,
+    /// Most rows that the exact tree is built of, at least 1. More rows are condensed first.
+    /// Default 1,000,000.
+    pub exact_limit: usize,
+    /// Most groups that more rows than that are condensed into, 32..=100,000. Default 2,048.
+    pub prototypes: usize,
+    /// Seed of the choice of prototypes. Default 42.
+    pub seed: u64,
+}
+
+impl Default for ClusteringParams {
+    fn default() -> Self {
+        ClusteringParams { clusters: 8, exact_limit: 1_000_000, prototypes: 2_048, seed: 42 }
+    }
+}
+
+impl ClusteringParams {
+    fn check(&self) -> Result<(), ModelError> {
+        let refuse = |name, expected, got: usize| Err(ModelError::Parameter { name, expected, got: got.to_string() });
+        if self.clusters == 0 {
+            return refuse("clusters", "at least 1", self.clusters);
+        }
+        if self.exact_limit == 0 {
+            return refuse("exact_limit", "at least 1", self.exact_limit);
+        }
+        if !(32..=100_000).contains(&self.prototypes) {
+            return refuse("prototypes", "32..=100000", self.prototypes);
+        }
+        Ok(())
+    }
+}
 
 /// The cluster of a row and how well the row fits it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,30 +72,51 @@ pub struct Clustering {
     sizes: Vec<usize>,
     #[serde(with = "decimal::labels")]
     labels: Vec<usize>,
+    /// Leaf of the tree that each row is in; none where the leaves are the rows.
+    #[serde(with = "decimal::labels", default, skip_serializing_if = "Vec::is_empty")]
+    leaf_of: Vec<usize>,
     dendrogram: Dendrogram,
 }
 
 impl Clustering {
     /// Centres the rows, links them by average cosine distance, and cuts the tree into `count`.
     ///
-    /// With fewer rows than `count`, each row is a cluster. Clusters are numbered from 0 in the
+    /// The tree is exact whatever the number of rows. With fewer rows than `count`, each row is a cluster. Clusters are numbered from 0 in the
     /// order in which their first row appears.
     ///
     /// # Errors
     /// `count` is 0; no rows or no columns; NaN, an infinity or a magnitude above
     /// [`crate::LARGEST_MAGNITUDE`].
     pub fn fit(embedding: ArrayView2<'_, f64>, count: usize) -> Result<Self, ModelError> {
+        Clustering::fit_with(embedding, &ClusteringParams { clusters: count, exact_limit: usize::MAX, ..ClusteringParams::default() })
+    }
+
+    /// [`Clustering::fit`] with a limit to the rows that an exact tree is built of.
+    ///
+    /// More rows than `params.exact_limit` are condensed into weighted groups of nearly the same
+    /// direction, and the tree is the exact one of those groups.
+    ///
+    /// # Errors
+    /// As there; a parameter outside its range; k-means failed.
+    pub fn fit_with(embedding: ArrayView2<'_, f64>, params: &ClusteringParams) -> Result<Self, ModelError> {
         check_not_empty("clustering", embedding)?;
         check_bounded(embedding)?;
-        if count == 0 {
-            return Err(ModelError::Parameter { name: "clusters", expected: "at least 1", got: count.to_string() });
-        }
+        params.check()?;
+        let count = params.clusters;
         let centre = column_means(embedding);
         let centred = centred(embedding, &centre);
-        let dendrogram = linkage::average_cosine(centred.view())?;
-        let labels = dendrogram.cut_count(count);
+        let (dendrogram, labels, leaf_of) = if embedding.nrows() <= params.exact_limit {
+            let dendrogram = linkage::average_cosine(centred.view())?;
+            let labels = dendrogram.cut_count(count);
+            (dendrogram, labels, Vec::new())
+        } else {
+            let Condensed { group_of, means, sizes } = condense(unit_rows(centred.view()).view(), params.prototypes, params.seed)?;
+            let dendrogram = linkage::average_cosine_of_groups(means.view(), &sizes)?;
+            let of_leaf = dendrogram.cut_count(count);
+            (dendrogram, group_of.iter().map(|&group| of_leaf[group]).collect(), group_of)
+        };
         let (means, sizes) = cluster_means(centred.view(), &labels);
-        Ok(Clustering { centre, means, sizes, labels, dendrogram })
+        Ok(Clustering { centre, means, sizes, labels, leaf_of, dendrogram })
     }
 
     /// Cluster of each row that was fitted on, numbered from 0 by first appearance.
@@ -78,7 +137,20 @@ impl Clustering {
         &self.sizes
     }
 
-    /// The whole tree.
+    /// Leaf of the tree that each row is in, where rows were condensed; otherwise row `i` is leaf
+    /// `i`.
+    #[must_use]
+    pub fn leaf_of(&self) -> Option<&[usize]> {
+        (!self.leaf_of.is_empty()).then_some(self.leaf_of.as_slice())
+    }
+
+    /// Cluster of each leaf of the tree.
+    #[must_use]
+    pub fn leaf_labels(&self) -> Vec<usize> {
+        self.dendrogram.cut_count(self.count())
+    }
+
+    /// The whole tree, over the rows or over groups of them (see [`Clustering::leaf_of`]).
     #[must_use]
     pub fn dendrogram(&self) -> &Dendrogram {
         &self.dendrogram
@@ -140,7 +212,7 @@ impl Clustering {
     /// # Errors
     /// The file cannot be read, is not a clustering of this version, or contradicts itself.
     pub fn load(path: &Path) -> Result<Self, ModelError> {
-        storage::load(FORMAT, path, Clustering::validate)
+        storage::load(FORMAT, path, |clustering: &mut Clustering| clustering.validate())
     }
 
     /// Says what is wrong with a loaded clustering.
@@ -149,8 +221,22 @@ impl Clustering {
         if self.means.dim() != (clusters, self.centre.len()) || clusters == 0 {
             return Err(format!("{clusters} clusters in {} dimensions have means of shape {:?}", self.centre.len(), self.means.dim()));
         }
-        if self.labels.len() != self.dendrogram.rows() {
-            return Err(format!("{} labels for a tree of {} rows", self.labels.len(), self.dendrogram.rows()));
+        let leaves = self.dendrogram.rows();
+        if self.leaf_of.is_empty() {
+            if self.labels.len() != leaves || self.dendrogram.leaf_sizes().iter().any(|&size| size != 1) {
+                return Err(format!("{} labels for a tree of {leaves} leaves", self.labels.len()));
+            }
+        } else {
+            let mut rows = vec![0; leaves];
+            for &leaf in &self.leaf_of {
+                match rows.get_mut(leaf) {
+                    Some(rows) => *rows += 1,
+                    None => return Err(format!("a row in leaf {leaf} of {leaves}")),
+                }
+            }
+            if self.labels.len() != self.leaf_of.len() || rows != self.dendrogram.leaf_sizes() {
+                return Err("the rows in the leaves are not those of the tree".into());
+            }
         }
         let mut sizes = vec![0; clusters];
         for &label in &self.labels {
@@ -249,9 +335,34 @@ mod tests {
     }
 
     #[test]
+    fn above_the_limit_a_tree_of_groups_gives_the_same_clusters_and_reads_back() {
+        let x = crate::lcg::bundles(9, 3000, 5, 6, 0.15);
+        let exact = Clustering::fit(x.view(), 6).unwrap();
+        let params = ClusteringParams { clusters: 6, exact_limit: 1000, prototypes: 256, ..ClusteringParams::default() };
+        let condensed = Clustering::fit_with(x.view(), &params).unwrap();
+        assert_eq!(condensed.labels(), exact.labels());
+        assert!(condensed.dendrogram().rows() <= 256);
+        assert_eq!(condensed.dendrogram().leaf_sizes().iter().sum::<usize>(), 3000);
+        let of_leaf = condensed.leaf_labels();
+        let through_leaves: Vec<usize> = condensed.leaf_of().unwrap().iter().map(|&leaf| of_leaf[leaf]).collect();
+        assert_eq!(through_leaves, condensed.labels());
+        assert!((&condensed.means - &exact.means).iter().all(|d| d.abs() < 1e-12));
+        let text = serde_json::to_string(&condensed).unwrap();
+        let back: Clustering = serde_json::from_str(&text).unwrap();
+        assert_eq!(back.validate(), Ok(()));
+        assert_eq!(back, condensed);
+        let wrong: Clustering = serde_json::from_str(&text.replacen("\"leaf_of\":\"0 ", "\"leaf_of\":\"1 ", 1)).unwrap();
+        assert!(wrong.validate().is_err());
+    }
+
+    #[test]
     fn no_rows_no_clusters_and_nan_are_refused() {
         assert!(Clustering::fit(Array2::zeros((0, 5)).view(), 8).is_err());
         assert!(Clustering::fit(array![[1.0]].view(), 0).is_err());
+        let default = ClusteringParams::default;
+        for params in [ClusteringParams { exact_limit: 0, ..default() }, ClusteringParams { prototypes: 31, ..default() }] {
+            assert!(matches!(Clustering::fit_with(array![[1.0]].view(), &params), Err(ModelError::Parameter { .. })));
+        }
         assert!(matches!(Clustering::fit(array![[1.0], [f64::NAN]].view(), 2), Err(ModelError::NotFinite { row: 1, column: 0, .. })));
         let clustering = Clustering::fit(bundles().view(), 3).unwrap();
         assert!(clustering.assign(array![[1.0, 2.0, 3.0]].view()).is_err());

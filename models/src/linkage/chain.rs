@@ -7,12 +7,15 @@
 
 use std::cmp::Ordering;
 
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 
 use super::search::Clusters;
 use super::{Dendrogram, unit_rows};
 use crate::ModelError;
 use crate::input::check_finite;
+
+/// How far above 1 rounding may bring the length of a mean of unit vectors.
+const ROUNDING: f64 = 1e-9;
 
 /// Average-linkage tree of the rows of `x` under cosine distance.
 ///
@@ -26,21 +29,60 @@ use crate::input::check_finite;
 pub fn average_cosine(x: ArrayView2<'_, f64>) -> Result<Dendrogram, ModelError> {
     check_finite(x)?;
     let unit = unit_rows(x);
-    let mut merges = Vec::with_capacity(x.nrows().saturating_sub(1));
-    let clusters = Clusters::new(unit.view(), &merge_equal_rows(unit.view(), &mut merges));
-    merge_by_chains(clusters, x.nrows(), &mut merges);
-    Ok(Dendrogram::from_merges(x.nrows(), merges))
+    Ok(link(unit.view(), vec![1; x.nrows()]))
+}
+
+/// Average-linkage tree of groups of rows that are never to be told apart again.
+///
+/// Group `i` is given by the mean of its rows' unit vectors, row `i` of `means`, and by the number
+/// of its rows; nothing else about it matters to average linkage. The tree is that of all rows
+/// with each group's merges cut off: the groups are its leaves, and its heights are mean cosine
+/// distances over pairs of rows. A row that occurs several times is the group of its unit vector.
+///
+/// # Errors
+/// NaN or an infinity in `means`; a mean longer than 1; not one size a group, or a size of 0, or
+/// more rows than a `usize` holds.
+pub fn average_cosine_of_groups(means: ArrayView2<'_, f64>, sizes: &[usize]) -> Result<Dendrogram, ModelError> {
+    check_finite(means)?;
+    let refuse = |expected, got: String| Err(ModelError::Parameter { name: "groups", expected, got });
+    if sizes.len() != means.nrows() {
+        return refuse("one size a group", format!("{} sizes of {} groups", sizes.len(), means.nrows()));
+    }
+    if let Some(empty) = sizes.iter().position(|&size| size == 0) {
+        return refuse("at least one row in each", format!("none in group {empty}"));
+    }
+    if sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size)).is_none() {
+        return refuse("at most as many rows as can be counted", "more".into());
+    }
+    for (group, mean) in means.rows().into_iter().enumerate() {
+        let squares: f64 = mean.iter().map(|v| v * v).sum();
+        if squares.is_nan() || squares.sqrt() > 1.0 + ROUNDING {
+            return refuse("means of unit vectors", format!("a length of {} for group {group}", squares.sqrt()));
+        }
+    }
+    let means: Array2<f64> = means.to_owned();
+    Ok(link(means.view(), sizes.to_vec()))
+}
+
+/// The tree of groups with these means and sizes.
+fn link(means: ArrayView2<'_, f64>, sizes: Vec<usize>) -> Dendrogram {
+    let mut merges = Vec::with_capacity(means.nrows().saturating_sub(1));
+    let kinds = merge_equal_rows(means, &sizes, &mut merges);
+    let clusters = Clusters::new(means, &kinds);
+    merge_by_chains(clusters, means.nrows(), &mut merges);
+    Dendrogram::from_merges(sizes, merges)
 }
 
 /// A merge as `(row of one cluster, row of the other, height)`.
 type Merge = (usize, usize, f64);
 
-/// Merges equal rows at height 0; returns the first row of each kind with how many there are.
+/// Merges equal unit vectors at height 0; returns the first of each kind with the rows in it.
 ///
 /// Nothing is nearer than rows that are equal, so they come first in any correct tree. Boxes
-/// cannot tell them apart, which is why the chains shall not have to. Zero rows are not merged:
-/// they lie at distance 1 from each other.
-fn merge_equal_rows(unit: ArrayView2<'_, f64>, merges: &mut Vec<Merge>) -> Vec<(usize, usize)> {
+/// cannot tell them apart, which is why the chains shall not have to. Shorter vectors are not
+/// merged: zero rows lie at distance 1 from each other, and equal groups at what their rows do.
+fn merge_equal_rows(unit: ArrayView2<'_, f64>, sizes: &[usize], merges: &mut Vec<Merge>) -> Vec<(usize, usize)> {
+    let is_unit = |row: usize| unit.row(row).iter().map(|v| v * v).sum::<f64>() >= 1.0 - 16.0 * f64::EPSILON;
     let compare = |a: usize, b: usize| -> Ordering {
         unit.row(a)
             .iter()
@@ -54,11 +96,11 @@ fn merge_equal_rows(unit: ArrayView2<'_, f64>, merges: &mut Vec<Merge>) -> Vec<(
     let mut kinds: Vec<(usize, usize)> = Vec::new();
     for row in order {
         match kinds.last_mut() {
-            Some((first, count)) if compare(*first, row).is_eq() && unit.row(row).iter().any(|&v| v != 0.0) => {
+            Some((first, count)) if compare(*first, row).is_eq() && is_unit(row) => {
                 merges.push((*first, row, 0.0));
-                *count += 1;
+                *count += sizes[row];
             }
-            _ => kinds.push((row, 1)),
+            _ => kinds.push((row, sizes[row])),
         }
     }
     kinds

@@ -13,17 +13,20 @@ pub struct Step {
     pub b: usize,
     /// Distance at which they merge, at or above that of every step before.
     pub height: f64,
-    /// Rows in the new cluster.
+    /// Rows in the new cluster; where leaves stand for several rows, all of those.
     pub size: usize,
 }
 
 /// A full binary tree over `n` rows as `n - 1` merges in order of height.
 ///
 /// Labels follow SciPy's linkage matrix: row `i` is cluster `i`, and step `i` makes cluster
-/// `n + i`. Heights never fall from one step to the next.
+/// `n + i`. Heights never fall from one step to the next. A leaf is one row, or a group of rows
+/// that were put together before (see [`super::average_cosine_of_groups`]).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dendrogram {
     rows: usize,
+    /// Rows that each leaf stands for.
+    leaf_sizes: Vec<usize>,
     steps: Vec<Step>,
 }
 
@@ -52,11 +55,13 @@ impl Dendrogram {
     ///
     /// `merges` are `(row of one cluster, row of the other, height)` in an order in which a
     /// cluster is made before it is merged further, and no merge lies below one it contains.
-    pub(crate) fn from_merges(rows: usize, mut merges: Vec<(usize, usize, f64)>) -> Self {
+    /// `leaf_sizes` are the rows that each leaf stands for.
+    pub(crate) fn from_merges(leaf_sizes: Vec<usize>, mut merges: Vec<(usize, usize, f64)>) -> Self {
+        let rows = leaf_sizes.len();
         // A stable sort keeps merges of the same height in the order they were made in.
         merges.sort_by(|x, y| x.2.total_cmp(&y.2));
         let mut forest = Forest::new(rows + merges.len());
-        let mut sizes = vec![1usize; rows];
+        let mut sizes = leaf_sizes.clone();
         let mut steps = Vec::with_capacity(merges.len());
         for (x, y, height) in merges {
             let (x, y) = (forest.root(x), forest.root(y));
@@ -67,7 +72,7 @@ impl Dendrogram {
             sizes.push(size);
             steps.push(Step { a: x.min(y), b: x.max(y), height, size });
         }
-        Dendrogram { rows, steps }
+        Dendrogram { rows, leaf_sizes, steps }
     }
 
     /// A tree from steps made elsewhere.
@@ -75,10 +80,23 @@ impl Dendrogram {
     /// # Errors
     /// A sentence that says what is wrong, if this is not a tree as described above.
     pub fn try_new(rows: usize, steps: Vec<Step>) -> Result<Self, String> {
+        Dendrogram::try_from_groups(vec![1; rows], steps)
+    }
+
+    /// [`Dendrogram::try_new`] with leaves that stand for several rows each.
+    ///
+    /// # Errors
+    /// As there; a leaf of no rows; more rows than a `usize` holds.
+    pub fn try_from_groups(leaf_sizes: Vec<usize>, steps: Vec<Step>) -> Result<Self, String> {
+        let rows = leaf_sizes.len();
+        if leaf_sizes.contains(&0) {
+            return Err("a leaf stands for no rows".into());
+        }
+        leaf_sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size)).ok_or("more rows than can be counted")?;
         if steps.len() != rows.saturating_sub(1) {
             return Err(format!("{rows} rows need {} steps, got {}", rows.saturating_sub(1), steps.len()));
         }
-        let mut sizes = vec![1usize; rows];
+        let mut sizes = leaf_sizes.clone();
         let mut merged = vec![false; rows + steps.len()];
         let mut below = 0.0;
         for (i, step) in steps.iter().enumerate() {
@@ -97,13 +115,19 @@ impl Dendrogram {
             merged[step.b] = true;
             sizes.push(size);
         }
-        Ok(Dendrogram { rows, steps })
+        Ok(Dendrogram { rows, leaf_sizes, steps })
     }
 
-    /// Number of rows, the leaves of the tree.
+    /// Number of leaves of the tree: rows, or groups of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Rows that each leaf stands for, each at least 1.
+    #[must_use]
+    pub fn leaf_sizes(&self) -> &[usize] {
+        &self.leaf_sizes
     }
 
     /// The merges, by ascending height.
@@ -152,8 +176,8 @@ impl Dendrogram {
 
     /// The top of the tree: a dendrogram whose leaves are the clusters of [`Dendrogram::cut_count`].
     ///
-    /// Leaf `i` is cluster `i` of that cut. Sizes still count rows, so a step over two leaves has
-    /// the size of both clusters. Made for drawing a tree of many rows.
+    /// Leaf `i` is cluster `i` of that cut, and stands for its rows. Made for drawing a tree of
+    /// many rows.
     #[must_use]
     pub fn top(&self, count: usize) -> Dendrogram {
         let count = count.clamp(1, self.rows.max(1)).min(self.rows);
@@ -166,9 +190,11 @@ impl Dendrogram {
         }
         // Full label -> label in the small tree, for clusters that are leaves of it.
         let mut leaf = vec![0usize; self.rows + made];
-        for (row, &label) in labels.iter().enumerate() {
+        let mut leaf_sizes = vec![0usize; count];
+        for ((row, &label), size) in labels.iter().enumerate().zip(&self.leaf_sizes) {
             let root = forest.root(row);
             leaf[root] = label;
+            leaf_sizes[label] += size;
         }
         let short = |full: usize| {
             if full < self.rows + made { leaf[full] } else { full - self.rows - made + count }
@@ -182,7 +208,7 @@ impl Dendrogram {
                 Step { a: x.min(y), b: x.max(y), ..*step }
             })
             .collect();
-        Dendrogram { rows: count, steps }
+        Dendrogram { rows: count, leaf_sizes, steps }
     }
 
     /// Rows in the order in which a drawing without crossing lines has them, left to right.
@@ -204,7 +230,34 @@ impl Dendrogram {
         order
     }
 
-    /// Height at which each pair of rows first comes together, in condensed order.
+    /// Height at which two leaves first come together; 0 for a leaf and itself.
+    ///
+    /// `None` where there is no such leaf. One pass over the steps, in constant memory.
+    #[must_use]
+    pub fn cophenetic_distance(&self, i: usize, j: usize) -> Option<f64> {
+        if i >= self.rows || j >= self.rows {
+            return None;
+        }
+        if i == j {
+            return Some(0.0);
+        }
+        let (mut above_i, mut above_j) = (i, j);
+        for (number, step) in self.steps.iter().enumerate() {
+            let holds = |label: usize| step.a == label || step.b == label;
+            let (with_i, with_j) = (holds(above_i), holds(above_j));
+            if with_i && with_j {
+                return Some(step.height);
+            }
+            if with_i {
+                above_i = self.rows + number;
+            } else if with_j {
+                above_j = self.rows + number;
+            }
+        }
+        None
+    }
+
+    /// Height at which each pair of leaves first comes together, in condensed order.
     ///
     /// Pairs `(0,1), (0,2), .. (0,n-1), (1,2), ..`, as SciPy's `cophenet` gives them. Takes
     /// `n(n-1)/2` numbers: for small trees and tests.
@@ -231,7 +284,8 @@ impl Dendrogram {
 }
 
 impl Serialize for Dendrogram {
-    /// An object of `rows` and `steps`, each step one string `"a b height size"`.
+    /// An object of `rows` and `steps`, each step one string `"a b height size"`, and of the
+    /// leaves' sizes where they are not all 1.
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let steps = self
             .steps
@@ -243,7 +297,8 @@ impl Serialize for Dendrogram {
                 text
             })
             .collect();
-        Saved { rows: self.rows, steps }.serialize(out)
+        let leaf_sizes = if self.leaf_sizes.iter().any(|&size| size != 1) { self.leaf_sizes.clone() } else { Vec::new() };
+        Saved { rows: self.rows, leaf_sizes, steps }.serialize(out)
     }
 }
 
@@ -251,6 +306,8 @@ impl Serialize for Dendrogram {
 #[serde(deny_unknown_fields)]
 struct Saved {
     rows: usize,
+    #[serde(with = "crate::decimal::labels", default, skip_serializing_if = "Vec::is_empty")]
+    leaf_sizes: Vec<usize>,
     steps: Vec<String>,
 }
 
@@ -263,7 +320,15 @@ impl<'de> Deserialize<'de> for Dendrogram {
             .iter()
             .map(|text| parse_step(text).ok_or_else(|| D::Error::custom(format!("expected \"a b height size\", got {text:?}"))))
             .collect::<Result<Vec<_>, _>>()?;
-        Dendrogram::try_new(saved.rows, steps).map_err(D::Error::custom)
+        // A file may claim any number of rows: nothing is made of it before the steps bear it out.
+        if steps.len() != saved.rows.saturating_sub(1) {
+            return Err(D::Error::custom(format!("{} rows and {} steps", saved.rows, steps.len())));
+        }
+        let leaf_sizes = if saved.leaf_sizes.is_empty() { vec![1; saved.rows] } else { saved.leaf_sizes };
+        if leaf_sizes.len() != saved.rows {
+            return Err(D::Error::custom(format!("{} rows and {} sizes of leaves", saved.rows, leaf_sizes.len())));
+        }
+        Dendrogram::try_from_groups(leaf_sizes, steps).map_err(D::Error::custom)
     }
 }
 
@@ -284,7 +349,7 @@ mod tests {
 
     /// Rows 0 and 2 at 0.1, rows 1 and 3 at 0.2, all at 0.7, row 4 joins at 0.9.
     fn tree() -> Dendrogram {
-        Dendrogram::from_merges(5, vec![(1, 3, 0.2), (0, 2, 0.1), (3, 2, 0.7), (4, 0, 0.9)])
+        Dendrogram::from_merges(vec![1; 5], vec![(1, 3, 0.2), (0, 2, 0.1), (3, 2, 0.7), (4, 0, 0.9)])
     }
 
     #[test]
@@ -311,7 +376,24 @@ mod tests {
         assert_eq!(top.rows(), 3);
         let steps: Vec<_> = top.steps().iter().map(|s| (s.a, s.b, s.height, s.size)).collect();
         assert_eq!(steps, [(0, 1, 0.7, 4), (2, 3, 0.9, 5)]);
+        assert_eq!(top.leaf_sizes(), [2, 2, 1]);
+        assert_eq!(top.top(2).leaf_sizes(), [4, 1]);
         assert_eq!(tree().top(5), tree());
+        assert!(Dendrogram::try_from_groups(top.leaf_sizes().to_vec(), top.steps().to_vec()).is_ok());
+    }
+
+    #[test]
+    fn leaves_that_stand_for_several_rows_read_back_and_wrong_sizes_are_refused() {
+        let tree = Dendrogram::from_merges(vec![3, 1, 2], vec![(0, 2, 0.5), (1, 0, 0.75)]);
+        assert_eq!(tree.steps().iter().map(|s| s.size).collect::<Vec<_>>(), [5, 6]);
+        let text = serde_json::to_string(&tree).unwrap();
+        assert_eq!(text, r#"{"rows":3,"leaf_sizes":"3 1 2","steps":["0 2 0.5 5","1 3 0.75 6"]}"#);
+        assert_eq!(serde_json::from_str::<Dendrogram>(&text).unwrap(), tree);
+        for wrong in ["3 1", "3 1 1", "3 1 0", "3 1 18446744073709551615"] {
+            assert!(serde_json::from_str::<Dendrogram>(&text.replace("3 1 2", wrong)).is_err(), "{wrong}");
+        }
+        let rows = text.replace("\"rows\":3", "\"rows\":18446744073709551615");
+        assert!(serde_json::from_str::<Dendrogram>(&rows).is_err());
     }
 
     #[test]
@@ -322,12 +404,16 @@ mod tests {
     #[test]
     fn cophenetic_distances_are_the_heights_of_the_first_common_merge() {
         assert_eq!(tree().cophenetic(), [0.7, 0.1, 0.7, 0.9, 0.7, 0.2, 0.9, 0.7, 0.9, 0.9]);
+        let one_by_one: Vec<_> = (0..5).flat_map(|i| (i + 1..5).map(move |j| tree().cophenetic_distance(j, i))).collect();
+        assert_eq!(one_by_one.into_iter().flatten().collect::<Vec<_>>(), tree().cophenetic());
+        assert_eq!(tree().cophenetic_distance(3, 3), Some(0.0));
+        assert_eq!(tree().cophenetic_distance(0, 5), None);
     }
 
     #[test]
     fn trees_of_no_row_and_one_row_are_fine() {
         for rows in [0, 1] {
-            let tree = Dendrogram::from_merges(rows, Vec::new());
+            let tree = Dendrogram::from_merges(vec![1; rows], Vec::new());
             assert_eq!(tree.cut_count(8), vec![0; rows]);
             assert_eq!(tree.cut_height(1.0), vec![0; rows]);
             assert_eq!(tree.top(3).rows(), rows);

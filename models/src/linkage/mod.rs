@@ -7,7 +7,8 @@
 //! `n` rows, where a distance matrix takes `O(n^2)`.
 //!
 //! [`average_cosine`] builds the tree by nearest-neighbour chains (Benzecri 1982, Murtagh 1983),
-//! searching among boxes of clusters; [`Dendrogram`] is the tree, cut by count or by height.
+//! searching among boxes of clusters; [`average_cosine_of_groups`] does so from clusters that are
+//! given, as condensing makes them. [`Dendrogram`] is the tree, cut by count or by height.
 //! [`mod@reference`] is the slow and obvious version that the fast one is tested against.
 //!
 //! **Zero vectors** have no direction. Their distance to everything, other zero vectors included,
@@ -23,6 +24,6 @@ pub mod reference;
 mod search;
 mod unit;
 
-pub use chain::average_cosine;
+pub use chain::{average_cosine, average_cosine_of_groups};
 pub use dendrogram::{Dendrogram, Step};
 pub(crate) use unit::unit_rows;

@@ -55,7 +55,7 @@ pub fn average_cosine(x: ArrayView2<'_, f64>) -> Dendrogram {
         let absorbed = clusters.remove(j);
         clusters[i].extend(absorbed);
     }
-    Dendrogram::from_merges(x.nrows(), merges)
+    Dendrogram::from_merges(vec![1; x.nrows()], merges)
 }
 
 /// Whether a tree is *an* average-linkage tree of the rows, whichever way ties were broken.

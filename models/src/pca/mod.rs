@@ -1,10 +1,9 @@
-//! Principal components: mergeable [`Covariance`], then [`Pca`].
+//! Principal components of a [`Covariance`].
 //!
-//! Covariances of parts of the data add up to that of the whole, so each partition can count its
-//! own; the decomposition then costs nothing that grows with the number of rows.
+//! The decomposition costs nothing that grows with the number of rows.
 
 mod components;
-mod covariance;
 
 pub use components::Pca;
-pub use covariance::Covariance;
+
+pub use crate::Covariance;

@@ -4,7 +4,7 @@
 //! `rho` is the distance of the nearest neighbour that is not at the same place, and `sigma` is
 //! such that they add up to `log2(k)`; the two directions are united as `p + q - pq`.
 
-use super::neighbours::Neighbour;
+use crate::neighbours::Neighbour;
 
 /// Bisections for the bandwidth, and how near to the wanted sum is near enough.
 const BISECTIONS: usize = 64;
@@ -151,8 +151,8 @@ fn unite(directed: &[Vec<(usize, f64)>]) -> Vec<Vec<(usize, f64)>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::neighbours::NeighbourTree;
     use super::*;
+    use crate::neighbours::NeighbourTree;
 
     fn near(pairs: &[(usize, f64)]) -> Vec<Neighbour> {
         pairs.iter().map(|&(row, distance)| Neighbour { squared: distance * distance, row }).collect()

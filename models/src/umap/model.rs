@@ -6,10 +6,10 @@ use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use super::graph::FuzzyGraph;
-use super::neighbours::NeighbourTree;
 use super::params::UmapParams;
-use super::{curve, layout, transform};
+use super::{Placed, curve, layout, transform};
 use crate::input::{check_bounded, check_columns, check_not_empty};
+use crate::neighbours::{LazyTree, NeighbourTree};
 use crate::{ModelError, decimal};
 
 /// Fewest distinct rows that a neighbourhood graph is laid out for.
@@ -39,8 +39,11 @@ pub struct UmapModel {
     curve: Vec<f64>,
     #[serde(with = "decimal::rows")]
     embedding: Array2<f64>,
-    #[serde(with = "decimal::rows")]
+    /// Not saved: whoever saves the model saves what it can be made from again.
+    #[serde(skip)]
     training: Array2<f64>,
+    #[serde(skip)]
+    tree: LazyTree,
 }
 
 impl UmapModel {
@@ -61,11 +64,19 @@ impl UmapModel {
         let (layout, embedding) = if has_enough_distinct_rows(x) {
             let near = NeighbourTree::new(x).all_nearest(x, neighbours - 1);
             let graph = FuzzyGraph::from_neighbours(&near).without_weak_edges(params.epochs(x.nrows()));
-            (Layout::Umap, layout::embed(x, graph, params, (a, b))?)
+            (Layout::Umap, layout::embed(x, &graph, params, (a, b))?)
         } else {
             (Layout::InputColumns, leading_columns(x, params.n_components))
         };
-        Ok(UmapModel { params: params.clone(), layout, neighbours, curve: vec![a, b], embedding, training: x.to_owned() })
+        Ok(UmapModel {
+            params: params.clone(),
+            layout,
+            neighbours,
+            curve: vec![a, b],
+            embedding,
+            training: x.to_owned(),
+            tree: LazyTree::default(),
+        })
     }
 
     /// Places new rows among the fitted ones: rows x `n_components`.
@@ -79,12 +90,31 @@ impl UmapModel {
     /// Another number of columns; NaN, an infinity or a magnitude above
     /// [`crate::LARGEST_MAGNITUDE`].
     pub fn transform(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>, ModelError> {
+        Ok(self.place(x, 0)?.embedding)
+    }
+
+    /// [`UmapModel::transform`], and the distance of each row to its neighbour of this rank, from
+    /// 0, among the fitted rows.
+    pub(crate) fn place(&self, x: ArrayView2<'_, f64>, rank: usize) -> Result<Placed, ModelError> {
         check_columns("UMAP", self.training.ncols(), x)?;
         check_bounded(x)?;
-        match self.layout {
-            Layout::InputColumns => Ok(leading_columns(x, self.params.n_components)),
-            Layout::Umap => Ok(transform::place(self, x)),
-        }
+        Ok(match self.layout {
+            Layout::InputColumns => {
+                Placed { embedding: leading_columns(x, self.params.n_components), distances: self.tree().distances(x, rank) }
+            }
+            Layout::Umap => transform::place(self, self.tree(), x, rank),
+        })
+    }
+
+    /// The fitted rows, arranged for searches.
+    pub(crate) fn tree(&self) -> &NeighbourTree {
+        self.tree.over(self.training.view())
+    }
+
+    /// Gives a loaded model the rows that it was fitted on.
+    pub(crate) fn set_training(&mut self, training: Array2<f64>) {
+        self.training = training;
+        self.tree = LazyTree::default();
     }
 
     /// The embedding of the fitted rows, rows x `n_components`.

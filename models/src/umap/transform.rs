@@ -4,168 +4,144 @@ use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 use super::UmapModel;
+use super::forces::{Draws, Forces, LANES, Place, REPELLING};
 use super::graph::memberships_of_new;
-use super::neighbours::{Neighbour, NeighbourTree};
+use super::layout::padded;
+use crate::neighbours::{Nearest, Neighbour, NeighbourTree};
 
-/// Repelling rows drawn for each visit of an edge, as in fitting.
-const REPELLING_PER_VISIT: usize = 5;
+/// First step length, as a share of that of fitting: rows start near where they belong.
+const FIRST_STEP: f32 = 0.1;
 
-/// First step length: a quarter of that of fitting, as umap-learn has it for new rows.
-const FIRST_STEP: f64 = 0.25;
+/// Rows that one thread places before it looks for more.
+const BATCH: usize = 64;
 
-/// Largest change of a coordinate by one force, before the step length.
-const LARGEST_FORCE: f64 = 4.0;
+/// Where a row belongs, and how far it lies from what was fitted on.
+pub(crate) struct Placed {
+    /// Rows x dimensions.
+    pub(crate) embedding: Array2<f64>,
+    /// For each row the distance in the space of the fitted rows to its neighbour of that rank.
+    pub(crate) distances: Vec<f64>,
+}
 
-/// Keeps the repelling force finite at distance 0.
-const SOFTENING: f64 = 1e-3;
+/// Where the rows of `x` belong in the model's embedding; `rank`, from 0, says which neighbour's
+/// distance is told (the last where there are not as many).
+pub(super) fn place(model: &UmapModel, tree: &NeighbourTree, x: ArrayView2<'_, f64>, rank: usize) -> Placed {
+    match model.embedding().ncols() {
+        ..=4 => place_padded::<4>(model, tree, x, rank),
+        5..=8 => place_padded::<8>(model, tree, x, rank),
+        9..=16 => place_padded::<16>(model, tree, x, rank),
+        17..=32 => place_padded::<32>(model, tree, x, rank),
+        _ => place_padded::<64>(model, tree, x, rank),
+    }
+}
 
-/// Where the rows of `x` belong in the model's embedding.
-pub(super) fn place(model: &UmapModel, x: ArrayView2<'_, f64>) -> Array2<f64> {
-    let tree = NeighbourTree::new(model.training());
+fn place_padded<const W: usize>(model: &UmapModel, tree: &NeighbourTree, x: ArrayView2<'_, f64>, rank: usize) -> Placed {
+    let fitted = Fitted::<W> {
+        tree,
+        places: model.embedding().rows().into_iter().map(|row| padded(row.iter().copied())).collect(),
+        forces: Forces::new(model.curve()),
+        neighbours: model.neighbours(),
+        epochs: epochs(model),
+        seed: model.params().seed,
+    };
     let dimensions = model.embedding().ncols();
-    let places: Vec<Vec<f64>> = (0..x.nrows()).into_par_iter().map(|row| place_row(model, &tree, &x.row(row).to_vec())).collect();
-    Array2::from_shape_fn((x.nrows(), dimensions), |(row, d)| places[row][d])
-}
-
-fn place_row(model: &UmapModel, tree: &NeighbourTree, row: &[f64]) -> Vec<f64> {
-    let near = tree.nearest(row, model.neighbours(), None);
-    let same = near.iter().take_while(|n| n.squared == 0.0).count();
-    if same > 0 {
-        return weighted_mean(model, &near[..same], &vec![1.0; same]);
-    }
-    let weights = memberships_of_new(&near);
-    let start = weighted_mean(model, &near, &weights);
-    descend(model, start, &near, &weights, Draws::for_row(model.params().seed, row))
-}
-
-fn weighted_mean(model: &UmapModel, near: &[Neighbour], weights: &[f64]) -> Vec<f64> {
-    let embedding = model.embedding();
-    let total: f64 = weights.iter().sum();
-    let mut mean = vec![0.0; embedding.ncols()];
-    for (neighbour, weight) in near.iter().zip(weights) {
-        for (sum, value) in mean.iter_mut().zip(embedding.row(neighbour.row)) {
-            *sum += value * (weight / total);
-        }
-    }
-    mean
-}
-
-/// Moves one place by the attraction of its neighbours and the repulsion of random fitted rows.
-fn descend(model: &UmapModel, mut place: Vec<f64>, near: &[Neighbour], weights: &[f64], mut draws: Draws) -> Vec<f64> {
-    let embedding = model.embedding();
-    let rows = embedding.nrows();
-    let (a, b) = model.curve();
-    let epochs = epochs(model);
-    let strongest = weights.iter().fold(0.0, |m: f64, &w| m.max(w));
-    // Edges are visited in proportion to their weight: every `strongest / weight` passes.
-    let every: Vec<f64> = weights.iter().map(|w| strongest / w).collect();
-    let mut next = every.clone();
-    let mut other = vec![0.0; place.len()];
-    for epoch in 0..epochs {
-        let step = FIRST_STEP * (1.0 - epoch as f64 / epochs as f64);
-        for (edge, neighbour) in near.iter().enumerate() {
-            // Weights may be so small that the interval is infinite: never visited.
-            if next[edge] > epoch as f64 {
-                continue;
-            }
-            next[edge] += every[edge];
-            copy(&mut other, embedding.row(neighbour.row));
-            let squared = squared_distance(&place, &other);
-            if squared > 0.0 {
-                let power = squared.powf(b);
-                let pull = -2.0 * a * b * power / (squared * (1.0 + a * power));
-                push(&mut place, &other, pull, step);
-            }
-            for _ in 0..REPELLING_PER_VISIT {
-                copy(&mut other, embedding.row(draws.below(rows)));
-                let squared = squared_distance(&place, &other);
-                if squared > 0.0 {
-                    let power = squared.powf(b);
-                    let force = 2.0 * b / ((SOFTENING + squared) * (1.0 + a * power));
-                    push(&mut place, &other, force, step);
+    let mut embedding = Array2::zeros((x.nrows(), dimensions));
+    let mut distances = vec![0.0; x.nrows()];
+    embedding
+        .axis_chunks_iter_mut(ndarray::Axis(0), BATCH)
+        .zip(distances.chunks_mut(BATCH))
+        .zip(x.axis_chunks_iter(ndarray::Axis(0), BATCH))
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .for_each(|((mut to, distances), from)| {
+            let mut nearest = Nearest::new(fitted.neighbours);
+            let mut row = vec![0.0; from.ncols()];
+            for ((mut to, distance), from) in to.rows_mut().into_iter().zip(distances).zip(from.rows()) {
+                for (cell, value) in row.iter_mut().zip(from) {
+                    *cell = *value;
                 }
+                let near = fitted.tree.nearest_into(&row, None, &mut nearest);
+                *distance = near.get(rank).or(near.last()).map_or(0.0, |n| n.squared.sqrt());
+                fitted.place(&row, near, to.as_slice_mut().unwrap_or(&mut []));
+            }
+        });
+    Placed { embedding, distances }
+}
+
+/// What is needed of a model to place a row.
+struct Fitted<'a, const W: usize> {
+    tree: &'a NeighbourTree,
+    places: Vec<Place<W>>,
+    forces: Forces,
+    neighbours: usize,
+    epochs: usize,
+    seed: u64,
+}
+
+impl<const W: usize> Fitted<'_, W> {
+    fn place(&self, row: &[f64], near: &[Neighbour], to: &mut [f64]) {
+        let same = near.iter().take_while(|n| n.squared == 0.0).count();
+        if same > 0 {
+            // Equal rows take the place of the fitted ones, in double precision as they left.
+            let mean = self.weighted_mean(&near[..same], &vec![1.0; same]);
+            to.iter_mut().zip(mean).for_each(|(to, from)| *to = from);
+            return;
+        }
+        let weights = memberships_of_new(near);
+        // Divided by the distance, so that a row very near to a fitted one starts very near to it.
+        let pulls: Vec<f64> = near.iter().zip(&weights).map(|(n, w)| w / n.squared.sqrt()).collect();
+        let start = padded(self.weighted_mean(near, &pulls).into_iter());
+        let place = self.descend(start, near, &weights, Draws::for_row(self.seed, row));
+        to.iter_mut().zip(place).for_each(|(to, from)| *to = f64::from(from));
+    }
+
+    fn weighted_mean(&self, near: &[Neighbour], weights: &[f64]) -> [f64; W] {
+        let total: f64 = weights.iter().sum();
+        let mut mean = [0.0; W];
+        for (neighbour, weight) in near.iter().zip(weights) {
+            for (sum, &value) in mean.iter_mut().zip(&self.places[neighbour.row]) {
+                *sum += f64::from(value) * (weight / total);
             }
         }
+        mean
     }
-    place
-}
 
-/// Passes for a new row: umap-learn's 100 for small models and 30 for large ones, or a third of
-/// what fitting was told to do.
-fn epochs(model: &UmapModel) -> usize {
-    match model.params().n_epochs {
-        Some(n) => n.div_ceil(3),
-        None if model.embedding().nrows() <= 10_000 => 100,
-        None => 30,
-    }
-}
-
-fn copy(to: &mut [f64], from: ndarray::ArrayView1<'_, f64>) {
-    for (cell, &value) in to.iter_mut().zip(from) {
-        *cell = value;
-    }
-}
-
-fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(p, q)| (p - q) * (p - q)).sum()
-}
-
-/// Moves `place` away from `other` (towards it where `force` is negative).
-fn push(place: &mut [f64], other: &[f64], force: f64, step: f64) {
-    for (p, o) in place.iter_mut().zip(other) {
-        *p += (force * (*p - o)).clamp(-LARGEST_FORCE, LARGEST_FORCE) * step;
-    }
-}
-
-/// Random rows for one new row: SplitMix64 (Steele, Lea and Flood 2014).
-struct Draws {
-    state: u64,
-}
-
-impl Draws {
-    /// Draws that depend on the seed and the row's own coordinates, and on nothing else.
-    fn for_row(seed: u64, row: &[f64]) -> Self {
-        let mut draws = Draws { state: seed };
-        for value in row {
-            // Adding 0 makes -0 and 0 the same bits.
-            draws.state ^= (value + 0.0).to_bits();
-            draws.state = draws.next();
+    /// Moves one place by the attraction of its neighbours and the repulsion of random fitted rows.
+    fn descend(&self, mut place: Place<W>, near: &[Neighbour], weights: &[f64], mut draws: Draws) -> Place<W> {
+        let strongest = weights.iter().fold(0.0, |m: f64, &w| m.max(w));
+        // Edges are visited in proportion to their weight: every `strongest / weight` passes.
+        // Weights may be so small that this is infinite: never visited.
+        let every: Vec<f32> = weights.iter().map(|w| (strongest / w) as f32).collect();
+        let mut next = every.clone();
+        // Attractions one after the other, since together they would overshoot; repulsions, which
+        // are weak, as many at once as are computed at once.
+        let mut owed = 0;
+        for epoch in 0..self.epochs {
+            let step = FIRST_STEP * (1.0 - epoch as f32 / self.epochs as f32);
+            for ((neighbour, next), every) in near.iter().zip(&mut next).zip(&every) {
+                if *next > epoch as f32 {
+                    continue;
+                }
+                *next += every;
+                let change = self.forces.attraction(&place, &self.places[neighbour.row], step);
+                for (to, by) in place.iter_mut().zip(change) {
+                    *to += by;
+                }
+                owed += REPELLING;
+            }
+            while owed >= LANES {
+                owed -= LANES;
+                self.forces.repel::<W, LANES>(&mut place, &draws.places(&self.places), step);
+            }
         }
-        draws
-    }
-
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`, by the high half of a product; its bias is below `bound / 2^64`.
-    fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+        place
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Passes for a new row, or a third of what fitting was told to do if that is less. umap-learn
+/// makes 100 for small models and 30 for large ones; 8 place rows as trustworthily.
+const PASSES: usize = 8;
 
-    #[test]
-    fn draws_are_the_published_sequence_and_stay_below_their_bound() {
-        // First outputs of SplitMix64 from state 0.
-        let mut draws = Draws { state: 0 };
-        assert_eq!(draws.next(), 0xe220_a839_7b1d_cdaf);
-        assert_eq!(draws.next(), 0x6e78_9e6a_a1b9_65f4);
-        let mut draws = Draws::for_row(42, &[1.0, -2.0]);
-        assert!((0..1000).all(|_| draws.below(7) < 7));
-    }
-
-    #[test]
-    fn draws_differ_between_rows_and_not_between_zeros_of_either_sign() {
-        let first = |row: &[f64]| Draws::for_row(1, row).next();
-        assert_ne!(first(&[1.0, 2.0]), first(&[2.0, 1.0]));
-        assert_eq!(first(&[0.0, 1.0]), first(&[-0.0, 1.0]));
-    }
+fn epochs(model: &UmapModel) -> usize {
+    model.params().n_epochs.map_or(PASSES, |n| n.div_ceil(3).min(PASSES))
 }

@@ -3,7 +3,7 @@
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
-use super::neighbours::Neighbour;
+use crate::neighbours::Neighbour;
 
 /// Trustworthiness of an embedding (Venna and Kaski 2001), as scikit-learn computes it.
 ///

@@ -1,6 +1,6 @@
 //! Linkage against SciPy's stored answers, kodama, and the slow version.
 
-use iotriage_models::linkage::{Dendrogram, average_cosine, reference};
+use iotriage_models::linkage::{Dendrogram, average_cosine, average_cosine_of_groups, reference};
 use ndarray::{Array2, Axis, array, concatenate};
 use proptest::prelude::*;
 
@@ -167,4 +167,91 @@ proptest! {
         let (a, b) = (average_cosine(x.view()).unwrap(), average_cosine(scaled.view()).unwrap());
         assert_close(&heights(&a), &heights(&b), 1e-9);
     }
+}
+
+/// Heights at which the nearest groups are merged, over and over, by all pairs of their rows.
+fn heights_of_groups(x: &Array2<f64>, groups: &[Vec<usize>]) -> Vec<f64> {
+    let distances = reference::cosine_distances(x.view());
+    let mut groups = groups.to_vec();
+    let mut heights = Vec::new();
+    while groups.len() > 1 {
+        let mut best = (0, 1, f64::INFINITY);
+        for i in 0..groups.len() {
+            for j in i + 1..groups.len() {
+                let sum: f64 = groups[i].iter().map(|&a| groups[j].iter().map(|&b| distances[a][b]).sum::<f64>()).sum();
+                let mean = sum / (groups[i].len() * groups[j].len()) as f64;
+                if mean < best.2 {
+                    best = (i, j, mean);
+                }
+            }
+        }
+        let absorbed = groups.remove(best.1);
+        groups[best.0].extend(absorbed);
+        heights.push(best.2);
+    }
+    heights
+}
+
+fn unit(x: &Array2<f64>) -> Array2<f64> {
+    let mut unit = x.clone();
+    for mut row in unit.rows_mut() {
+        let length = row.dot(&row).sqrt();
+        row /= length;
+    }
+    unit
+}
+
+proptest! {
+    #[test]
+    fn weighted_rows_give_the_tree_of_rows_repeated_as_often(
+        seed in any::<u64>(), weights in prop::collection::vec(1usize..6, 1..30), k in 1usize..8
+    ) {
+        let x = Lcg::new(seed).rows(weights.len(), 4);
+        let of_row: Vec<usize> = weights.iter().enumerate().flat_map(|(i, &w)| std::iter::repeat_n(i, w)).collect();
+        let repeated = x.select(Axis(0), &of_row);
+        let weighted = average_cosine_of_groups(unit(&x).view(), &weights).unwrap();
+        let full = average_cosine(repeated.view()).unwrap();
+        let without_copies = heights(&full).split_off(of_row.len() - weights.len());
+        assert_close(&heights(&weighted), &without_copies, 1e-9);
+        prop_assert_eq!(weighted.steps().last().map_or(weights[0], |s| s.size), of_row.len());
+        if k <= weights.len() {
+            let labels = weighted.cut_count(k);
+            prop_assert_eq!(of_row.iter().map(|&i| labels[i]).collect::<Vec<_>>(), full.cut_count(k));
+        }
+    }
+
+    #[test]
+    fn groups_of_rows_are_merged_at_the_mean_distance_of_all_their_pairs(
+        seed in any::<u64>(), sizes in prop::collection::vec(1usize..5, 1..12)
+    ) {
+        let rows: usize = sizes.iter().sum();
+        let x = unit(&Lcg::new(seed).rows(rows, 3));
+        let mut first = 0;
+        let groups: Vec<Vec<usize>> = sizes.iter().map(|&size| { first += size; (first - size..first).collect() }).collect();
+        let mut means = Array2::zeros((sizes.len(), 3));
+        for (mut mean, group) in means.rows_mut().into_iter().zip(&groups) {
+            mean.assign(&x.select(Axis(0), group).mean_axis(Axis(0)).unwrap());
+        }
+        let tree = average_cosine_of_groups(means.view(), &sizes).unwrap();
+        assert_close(&heights(&tree), &heights_of_groups(&x, &groups), 1e-9);
+    }
+}
+
+#[test]
+fn groups_that_are_none_are_refused() {
+    let means = array![[1.0, 0.0], [0.0, 0.5]];
+    assert!(average_cosine_of_groups(means.view(), &[1, 2]).is_ok());
+    for sizes in [[1, 0].as_slice(), &[1], &[1, usize::MAX]] {
+        assert!(average_cosine_of_groups(means.view(), sizes).is_err(), "{sizes:?}");
+    }
+    assert!(average_cosine_of_groups(array![[1.0, 0.1]].view(), &[1]).is_err());
+    assert!(average_cosine_of_groups(array![[f64::NAN, 0.1]].view(), &[1]).is_err());
+    assert!(average_cosine_of_groups(array![[1e200, 0.1]].view(), &[1]).is_err());
+}
+
+#[test]
+fn two_equal_groups_are_merged_at_the_distance_of_their_rows() {
+    // Each group holds (1, 0) and (0, 1): of the four pairs across, two are at 0 and two at 1.
+    let tree = average_cosine_of_groups(array![[0.5, 0.5], [0.5, 0.5]].view(), &[2, 2]).unwrap();
+    assert_close(&heights(&tree), &[0.5], 1e-15);
 }

@@ -3,9 +3,13 @@
 
 mod agreement;
 mod determinism;
+mod lab_like;
 mod lcg;
 mod linkage;
+mod linkage_at_scale;
 mod model;
+mod novelty;
 mod preprocessing;
 mod stored;
+mod streaming;
 mod umap;

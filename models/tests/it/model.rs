@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iotriage_models::agreement::adjusted_rand_index;
 use iotriage_models::umap::Layout;
-use iotriage_models::{Clustering, Model, ModelError, ModelParams, Projection, Reduce, Reduction};
+use iotriage_models::{Clustering, Model, ModelError, ModelParams, NoveltyParams, Projection, Reduce, Reduction};
 use ndarray::{Array2, s};
 
 use crate::lcg::{Lcg, bundles};
@@ -63,7 +63,7 @@ fn rows_that_were_fitted_on_are_assigned_mostly_to_their_own_cluster() {
 fn without_umap_the_embedding_is_the_kept_components() {
     let x = bundles(63, 100, 6, 3, 0.2);
     let model = fit(&x, &ModelParams { reduce: Reduce::Pca, clusters: 3, ..ModelParams::default() });
-    assert!(matches!(model.reduction().projection(), Projection::Pca { .. }));
+    assert!(matches!(model.reduction().projection(), Projection::Pca));
     assert_eq!(model.reduction().embedding().ncols(), model.reduction().pca().kept());
     assert_eq!(model.reduction().transform(x.view()).unwrap(), model.reduction().embedding());
 }
@@ -93,7 +93,7 @@ fn reduction_and_clustering_run_as_two_stages_give_the_model() {
     let reduction = Reduction::load(&one.0).unwrap();
     Clustering::fit(reduction.embedding(), 3).unwrap().save(&two.0).unwrap();
     let clustering = Clustering::load(&two.0).unwrap();
-    assert_eq!(Model::from_parts(reduction, clustering).unwrap(), fit(&x, &params));
+    assert_eq!(Model::from_parts(reduction, clustering, &params.novelty).unwrap(), fit(&x, &params));
 }
 
 #[test]
@@ -101,7 +101,10 @@ fn a_clustering_of_another_embedding_is_refused() {
     let x = bundles(66, 60, 5, 3, 0.2);
     let reduction = Reduction::fit(x.view(), &names(5), &ModelParams::default().reduction()).unwrap();
     let other = Clustering::fit(x.slice(s![.., ..2]), 3).unwrap();
-    assert!(Model::from_parts(reduction, other).is_err());
+    let fewer = Clustering::fit(reduction.embedding().slice(s![..59, ..]), 3).unwrap();
+    for clustering in [other, fewer] {
+        assert!(Model::from_parts(reduction.clone(), clustering, &NoveltyParams::default()).is_err());
+    }
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn one_row_two_rows_and_constant_features_make_a_model() {
         assert_eq!(model.labels().len(), n);
         match model.reduction().projection() {
             Projection::Umap(umap) => assert_eq!(umap.layout(), Layout::InputColumns),
-            Projection::Pca { .. } => panic!("UMAP was asked for"),
+            Projection::Pca => panic!("UMAP was asked for"),
         }
     }
     let constant = Array2::from_elem((50, 12), 3.0);
@@ -146,6 +149,10 @@ fn parameters_outside_their_ranges_are_refused() {
         ModelParams { min_dist: -1.0, ..default() },
         ModelParams { seed: u64::MAX, ..default() },
         ModelParams { clusters: 0, ..default() },
+        ModelParams { embed_limit: 15, ..default() },
+        ModelParams { exact_limit: 0, ..default() },
+        ModelParams { novelty: NoveltyParams { quantile: 1.5, margin: 2.0 }, ..default() },
+        ModelParams { novelty: NoveltyParams { quantile: 0.9, margin: f64::NAN }, ..default() },
     ] {
         let error = Model::fit(x.view(), &names(5), &params).unwrap_err();
         assert!(matches!(error, ModelError::Parameter { .. }), "{error}");
@@ -166,29 +173,85 @@ fn load_changed(change: impl FnOnce(String) -> String, name: &str) -> Result<Mod
 
 #[test]
 fn files_of_another_format_or_version_are_refused_by_both_names() {
-    let version = |t: String| t.replacen("\"format_version\": 1", "\"format_version\": 2", 1);
+    let version = |t: String| t.replacen("\"format_version\": 2", "\"format_version\": 3", 1);
     let error = load_changed(version, "version").unwrap_err();
     assert!(matches!(error, ModelError::Format { .. }));
-    assert!(error.to_string().contains("expected iotriage-model version 1"), "{error}");
+    assert!(error.to_string().contains("expected iotriage-model version 2"), "{error}");
     let format = |t: String| t.replacen("\"iotriage-model\"", "\"something-else\"", 1);
     assert!(matches!(load_changed(format, "format"), Err(ModelError::Format { .. })));
 }
 
 #[test]
-fn truncated_files_and_files_that_contradict_themselves_are_refused() {
-    let half = |t: String| t[..t.len() / 2].to_owned();
-    assert!(matches!(load_changed(half, "half"), Err(ModelError::Parse { .. })));
-    assert!(matches!(load_changed(|_| String::new(), "empty"), Err(ModelError::Parse { .. })));
+fn a_file_that_is_cut_off_says_so_wherever_it_is_cut() {
+    for share in [0.0, 0.001, 0.01, 0.5, 0.9, 0.999] {
+        let cut = |t: String| t[..(t.len() as f64 * share) as usize].to_owned();
+        let error = load_changed(cut, &format!("cut-{share}")).unwrap_err();
+        assert!(matches!(error, ModelError::Truncated { .. }), "{share}: {error}");
+        assert!(error.to_string().contains("cut off"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_model_is_refused_where_it_ceases_to_be_one() {
     assert!(matches!(load_changed(|_| "[]".into(), "list"), Err(ModelError::Parse { .. })));
-    let label = |t: String| t.replacen("\"labels\": \"0 ", "\"labels\": \"99 ", 1);
-    let error = load_changed(label, "label").unwrap_err();
-    assert!(matches!(error, ModelError::Inconsistent { .. }), "{error}");
-    let feature = |t: String| t.replacen("\"feature_0\",", "", 1);
-    assert!(matches!(load_changed(feature, "feature"), Err(ModelError::Inconsistent { .. })));
     let nan = |t: String| t.replacen("\"variance_kept\": \"0.987\"", "\"variance_kept\": \"NaN\"", 1);
     assert!(matches!(load_changed(nan, "nan"), Err(ModelError::Parse { .. })));
     let size = |t: String| t.replacen("\"rows\": 40", "\"rows\": 41", 1);
     assert!(matches!(load_changed(size, "size"), Err(ModelError::Parse { .. })));
+}
+
+#[test]
+fn one_changed_digit_is_found_and_changed_white_space_is_not_one() {
+    let label = |t: String| t.replacen("\"labels\": \"0 ", "\"labels\": \"1 ", 1);
+    let feature = |t: String| t.replacen("\"feature_0\",", "", 1);
+    let seed = |t: String| t.replacen("\"seed\": 42", "\"seed\": 43", 1);
+    for (change, name) in [(label as fn(String) -> String, "digit"), (feature, "feature"), (seed, "seed")] {
+        let error = load_changed(change, name).unwrap_err();
+        assert!(matches!(error, ModelError::Checksum { .. }), "{error}");
+        assert!(error.to_string().contains("damaged"), "{error}");
+    }
+    assert!(load_changed(|t| t.replace("\n", "\n  "), "space").is_ok());
+}
+
+/// What loading says about a model whose content was changed before its checksum was made.
+fn load_contradicting(from: &str, to: &str, name: &str) -> Result<Model, ModelError> {
+    let x = bundles(69, 40, 4, 3, 0.2);
+    let text = serde_json::to_string(&fit(&x, &ModelParams::default())).unwrap();
+    let changed = text.replacen(from, to, 1);
+    assert_ne!(text, changed, "the change found nothing to change");
+    let scratch = Scratch::new(name);
+    serde_json::from_str::<Model>(&changed).unwrap().save(&scratch.0).unwrap();
+    Model::load(&scratch.0)
+}
+
+#[test]
+fn models_that_contradict_themselves_are_refused() {
+    for (from, to, name) in [
+        ("\"labels\":\"0 ", "\"labels\":\"99 ", "label"),
+        ("\"feature_0\",", "", "name"),
+        ("\"reduce\":\"umap\"", "\"reduce\":\"pca\"", "step"),
+        ("\"count\":40", "\"count\":39", "count"),
+        ("\"count\":40", "\"count\":41", "sampled"),
+        ("\"embed_limit\":50000", "\"embed_limit\":1", "limit"),
+        ("\"cosine\":\"", "\"cosine\":\"1.0 ", "thresholds"),
+    ] {
+        let loaded = load_contradicting(from, to, name);
+        // A sample of 40 rows of 41 with a clustering of 40 is possible.
+        if name == "sampled" {
+            assert!(loaded.unwrap().reduction().is_sampled());
+        } else {
+            assert!(matches!(loaded, Err(ModelError::Inconsistent { .. })), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_model_of_other_features_is_refused_when_it_is_loaded_for_these() {
+    let scratch = Scratch::new("features");
+    fit(&bundles(69, 40, 4, 3, 0.2), &ModelParams::default()).save(&scratch.0).unwrap();
+    assert!(Model::load_for(&scratch.0, &names(4)).is_ok());
+    let error = Model::load_for(&scratch.0, &["feature_0", "feature_2"]).unwrap_err();
+    assert_eq!(error.to_string(), "feature 1: the model was fitted on \"feature_1\", the data has \"feature_2\"");
 }
 
 #[test]

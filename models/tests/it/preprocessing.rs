@@ -1,7 +1,7 @@
 //! Z-scores and principal components against scikit-learn's stored answers.
 
 use iotriage_models::pca::{Covariance, Pca};
-use iotriage_models::scale::{Moments, StandardScaler};
+use iotriage_models::scale::StandardScaler;
 use ndarray::{Array2, s};
 
 use crate::lcg::Lcg;
@@ -38,7 +38,7 @@ fn columns(seed: u64, n: usize) -> Array2<f64> {
 fn z_scores_equal_those_of_scikit_learn() {
     let stored = read("sklearn/preprocessing.json");
     let x = columns(21, 150);
-    let scaler = StandardScaler::from_moments(&Moments::from_rows(x.view()).unwrap());
+    let scaler = StandardScaler::from_covariance(&Covariance::from_rows(x.view()).unwrap());
     assert_close(scaler.mean(), &numbers(&stored["scaler"]["mean"]), 1e-12);
     // The column near 1e6 with deviation 0.3 costs both sides seven digits.
     assert_close(scaler.scale(), &numbers(&stored["scaler"]["scale"]), 1e-9);
@@ -51,7 +51,7 @@ fn z_scores_equal_those_of_scikit_learn() {
 fn principal_components_equal_those_of_scikit_learn_whole_and_in_merged_parts() {
     let stored = &read("sklearn/preprocessing.json")["pca"];
     let x = columns(21, 150);
-    let scaler = StandardScaler::from_moments(&Moments::from_rows(x.view()).unwrap());
+    let scaler = StandardScaler::from_covariance(&Covariance::from_rows(x.view()).unwrap());
     let z = scaler.transform(x.view()).unwrap();
     let whole = Covariance::from_rows(z.view()).unwrap();
     let mut merged = Covariance::new(12);

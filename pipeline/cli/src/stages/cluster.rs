@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use iotriage_models::Reduction;
-use iotriage_models::cluster::Clustering;
+use iotriage_models::cluster::{Clustering, ClusteringParams};
 use iotriage_models::diagnosis::{Catalogue, Diagnosis, Judge, Observation, Tally};
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::labels::{self, LabelRecord};
@@ -23,7 +23,7 @@ use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "cluster";
 /// Rises when the same embedding and windows would give other labels.
-const LOGIC_VERSION: u32 = 1;
+const LOGIC_VERSION: u32 = 2;
 /// The tree, its cut and what places new rows; absent where nothing was clustered.
 pub(crate) const CLUSTERING: &str = "cluster/clustering.json";
 /// Names and shares of the clusters.
@@ -60,11 +60,13 @@ fn label(
         let path = layout.root().join(reduce::FILE);
         let reduction = Reduction::load(&path)?;
         anyhow::ensure!(
-            reduction.embedding().nrows() == rows.len(),
+            reduction.covariance().count() == rows.len() as u64,
             "{}: it is of other windows; run `iotriage reduce -o OUT` again",
             path.display()
         );
-        let clustering = Clustering::fit(reduction.embedding(), modelling.clusters).context("cannot cluster the embedding")?;
+        let embedding = reduce::places(&table, &rows, &reduction)?;
+        let params = ClusteringParams { clusters: modelling.clusters, seed: modelling.seed, ..ClusteringParams::default() };
+        let clustering = Clustering::fit_with(embedding.view(), &params).context("cannot cluster the embedding")?;
         for (row, cluster) in rows.iter().zip(clustering.labels()) {
             cluster_of[*row] = u32::try_from(cluster + 1).ok();
         }

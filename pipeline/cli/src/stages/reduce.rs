@@ -19,7 +19,7 @@ use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "reduce";
 /// Rises when the same windows would give another embedding.
-const LOGIC_VERSION: u32 = 1;
+const LOGIC_VERSION: u32 = 2;
 /// The stage's output; absent where there was nothing to reduce.
 pub(crate) const FILE: &str = "reduce/reduction.json";
 /// Dimensions of the embedding.
@@ -59,6 +59,15 @@ fn fit(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], staging: &m
     reduction.save(&path)?;
     let kept = reduction.pca().kept();
     Ok((json!({"windows": rows.len(), "components": kept}), format!("{} windows, {kept} principal components", rows.len())))
+}
+
+/// Places of the fitted windows in the embedding: as fitted, or, where that was on a sample of
+/// them, as transformed.
+pub(super) fn places(table: &WindowTable, rows: &[usize], reduction: &Reduction) -> Result<Array2<f64>> {
+    if reduction.is_sampled() {
+        return Ok(reduction.transform(matrix(table, rows, reduction.feature_names().len()).view())?);
+    }
+    Ok(reduction.embedding().to_owned())
 }
 
 /// The clustered features of some rows, rows x features.

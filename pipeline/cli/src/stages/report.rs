@@ -16,7 +16,7 @@ use iotriage_store::manifest::{Manifest, Plan};
 use iotriage_store::publish::Staging;
 use serde_json::{Value, json};
 
-use super::{ALL, cluster, features, ingest, outputs, read_windows, reduce};
+use super::{ALL, cluster, clustered_rows, features, ingest, outputs, read_windows, reduce};
 use crate::args::PaletteArg;
 use crate::artifacts::{self, ArchiveReport, CaptureReport};
 use crate::options::{Output, Picture};
@@ -74,13 +74,16 @@ fn draw(
         "{}: labels are of other windows; run `iotriage cluster -o OUT` again",
         root.display()
     );
+    let reduction = has(reduce::FILE).then(|| Reduction::load(&root.join(reduce::FILE))).transpose()?;
+    let places = reduction.as_ref().map(|r| reduce::places(&table, &clustered_rows(&table), r)).transpose()?;
     let results = Results {
         archive: artifacts::read::<ArchiveReport>(&root.join(ArchiveReport::FILE))?,
         captures,
         table,
         labels,
         clusters: artifacts::read(&root.join(cluster::CLUSTERS))?,
-        reduction: has(reduce::FILE).then(|| Reduction::load(&root.join(reduce::FILE))).transpose()?,
+        reduction,
+        places,
         clustering: has(cluster::CLUSTERING).then(|| Clustering::load(&root.join(cluster::CLUSTERING))).transpose()?,
         parameters: parameters.clone(),
         window_ns: parameters.get("window_ns").and_then(|w| w.parse().ok()).unwrap_or(0),

@@ -19,6 +19,7 @@ use iotriage_models::diagnosis::Catalogue;
 use iotriage_reports::view::{self as v, ColumnMeta, Param, ReportView, Run, Span, Text};
 use iotriage_store::labels::LabelRecord;
 use iotriage_store::windows::{WindowRecord, WindowTable};
+use ndarray::Array2;
 
 use crate::artifacts::{ArchiveReport, CaptureReport, ClusterReport};
 
@@ -32,6 +33,8 @@ pub(crate) struct Results {
     pub(crate) labels: Vec<LabelRecord>,
     pub(crate) clusters: ClusterReport,
     pub(crate) reduction: Option<Reduction>,
+    /// Places in the embedding of the windows that were clustered.
+    pub(crate) places: Option<Array2<f64>>,
     pub(crate) clustering: Option<Clustering>,
     pub(crate) parameters: BTreeMap<String, String>,
     pub(crate) window_ns: i64,
@@ -190,7 +193,7 @@ fn window(j: &Judged<'_>, columns: &Columns<'_>, results: &Results) -> v::Window
 
 /// The first two coordinates of a clustered window.
 fn embedding(j: &Judged<'_>, results: &Results) -> Option<[f64; 2]> {
-    let coordinates = results.reduction.as_ref()?.embedding();
+    let coordinates = results.places.as_ref()?;
     let at = j.embedded?;
     let x = coordinates.get((at, 0)).copied()?;
     Some([x, coordinates.get((at, 1)).copied().unwrap_or(0.0)])

@@ -17,9 +17,9 @@ pub(super) fn top(clustering: &Clustering) -> Option<Dendrogram> {
     }
     let mut leaves = vec![Leaf { cluster: None, size: 0 }; tree.rows()];
     // A leaf lies within one cluster as long as the cut is no finer than the leaves.
-    for (leaf, cluster) in whole.cut_count(count).into_iter().zip(clustering.labels()) {
+    for ((leaf, cluster), size) in whole.cut_count(count).into_iter().zip(clustering.leaf_labels()).zip(whole.leaf_sizes()) {
         if let Some(entry) = leaves.get_mut(leaf) {
-            entry.size += 1;
+            entry.size += *size as u64;
             entry.cluster = u32::try_from(cluster + 1).ok().filter(|_| clustering.count() <= count);
         }
     }

@@ -50,6 +50,16 @@ pub(super) fn method(results: &Results) -> Vec<Text> {
             )
             .into(),
         );
+        if reduction.is_sampled() {
+            lines.push(
+                format!(
+                    "The embedding was fitted on {} of {} windows, chosen so that rare ones are among them; the others were placed in it.",
+                    reduction.embedding().nrows(),
+                    reduction.covariance().count()
+                )
+                .into(),
+            );
+        }
         lines.push(
             format!(
                 "{} windows were clustered by average linkage with cosine distance of the centred embedding, cut at {} clusters; windows of logs without a wall clock, on hosts that also have one with, were placed in the nearest cluster afterwards.",

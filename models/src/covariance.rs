@@ -1,19 +1,26 @@
 //! [`Covariance`]: count, means and co-moments of columns, mergeable.
+//!
+//! It is all that scaling and principal components need to know of the rows, however many there
+//! are: covariances of parts of the data add up to that of the whole.
 
 use ndarray::{Array2, ArrayView1, ArrayView2};
+use serde::{Deserialize, Serialize};
 
-use crate::ModelError;
 use crate::input::{check_bounded, check_columns};
+use crate::{ModelError, decimal};
 
 /// Count, mean of each column, and for each pair of columns the sum of products of deviations.
 ///
 /// Rows are added one by one, parts are merged (Chan, Golub and LeVeque 1983, extended to pairs
 /// as in Schubert and Gertz 2018). Merging is associative and commutative up to rounding.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Covariance {
     count: u64,
+    #[serde(with = "decimal::row")]
     mean: Vec<f64>,
     /// Symmetric; both triangles are kept equal.
+    #[serde(with = "decimal::rows")]
     co_moments: Array2<f64>,
 }
 
@@ -104,6 +111,42 @@ impl Covariance {
         &self.mean
     }
 
+    /// Population variance of each column (divided by n); 0 while no row is counted.
+    #[must_use]
+    pub fn variance(&self) -> Vec<f64> {
+        let count = self.count.max(1) as f64;
+        self.co_moments.diag().iter().map(|squares| squares / count).collect()
+    }
+
+    /// The covariance of the same rows after each column is shifted to mean 0 and divided by its
+    /// `scale`, numbers above 0, one a column.
+    ///
+    /// # Errors
+    /// Another number of scales than columns.
+    pub fn standardised(&self, scale: &[f64]) -> Result<Self, ModelError> {
+        if scale.len() != self.mean.len() {
+            return Err(ModelError::ColumnCount { what: "covariance", expected: self.mean.len(), got: scale.len() });
+        }
+        let mut co_moments = self.co_moments.clone();
+        for ((i, j), cell) in co_moments.indexed_iter_mut() {
+            // One after the other: the product of two scales may overflow.
+            *cell = *cell / scale[i] / scale[j];
+        }
+        Ok(Covariance { count: self.count, mean: vec![0.0; scale.len()], co_moments })
+    }
+
+    /// Says what is wrong with a loaded covariance.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        let columns = self.mean.len();
+        if self.co_moments.dim() != (columns, columns) {
+            return Err(format!("{columns} means with co-moments of shape {:?}", self.co_moments.dim()));
+        }
+        if self.co_moments.diag().iter().any(|&squares| squares < 0.0) {
+            return Err("a sum of squares below 0".into());
+        }
+        Ok(())
+    }
+
     /// Sample covariance matrix (divided by n - 1, or by 1 where n < 2), symmetric.
     #[must_use]
     pub fn matrix(&self) -> Array2<f64> {
@@ -136,6 +179,26 @@ mod tests {
         assert!((matrix[[0, 1]] - 6.0).abs() < 1e-12);
         assert_eq!(matrix[[0, 1]], matrix[[1, 0]]);
         assert!((matrix[[1, 1]] - 12.0).abs() < 1e-12);
+        // Population variances: 8/3 and 24/3.
+        assert!((covariance.variance()[0] - 8.0 / 3.0).abs() < 1e-12);
+        assert!((covariance.variance()[1] - 8.0).abs() < 1e-12);
+        // Divided by 2 and 4: 4/4, 6/8, 12/16, around 0.
+        let halved = covariance.standardised(&[2.0, 4.0]).unwrap();
+        assert_eq!(halved.mean(), [0.0, 0.0]);
+        assert!((halved.matrix()[[0, 1]] - 0.75).abs() < 1e-12);
+        assert!((halved.matrix()[[1, 1]] - 0.75).abs() < 1e-12);
+        assert!(covariance.standardised(&[2.0]).is_err());
+    }
+
+    #[test]
+    fn another_number_of_columns_is_refused_and_adds_nothing() {
+        let mut covariance = Covariance::new(2);
+        assert!(covariance.update(array![[1.0]].view()).is_err());
+        assert!(covariance.update(array![[1.0, 2.0], [f64::NAN, 0.0]].view()).is_err());
+        assert!(covariance.merge(&Covariance::new(3)).is_err());
+        assert_eq!(covariance, Covariance::new(2));
+        covariance.merge(&Covariance::new(2)).unwrap();
+        assert_eq!(covariance.variance(), [0.0, 0.0]);
     }
 
     proptest! {
