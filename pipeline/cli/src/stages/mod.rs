@@ -2,6 +2,7 @@
 //!
 //! `ingest` and `features` have one partition per capture; the later stages have one, `all`.
 
+mod baselines;
 pub(crate) mod cluster;
 pub(crate) mod features;
 pub(crate) mod ingest;

@@ -26,7 +26,7 @@ use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "report";
 /// Rises when the same results would give another report.
-const LOGIC_VERSION: u32 = 1;
+const LOGIC_VERSION: u32 = 2;
 
 pub(crate) fn run(picture: &Picture, output: &Output, voice: &Voice) -> Result<()> {
     let layout = &output.layout;

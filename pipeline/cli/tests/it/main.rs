@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr)]
 
 mod determinism;
+mod diagnosis;
 mod inputs;
 mod lab;
 mod program;
