@@ -1,7 +1,7 @@
 //! Stage 1: logs to `ios/`, a partition per capture, and `archive.json` for the archive as a whole.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use iotriage_store::fingerprint::FileEntry;
@@ -26,7 +26,7 @@ pub(crate) const STAGE: &str = "ingest";
 /// The partition that holds what concerns the archive as a whole. No capture's id has a colon.
 pub(crate) const ARCHIVE: &str = "archive:";
 /// Rises when the same logs would give other rows.
-const LOGIC_VERSION: u32 = 2;
+const LOGIC_VERSION: u32 = 3;
 /// Kind of the finding about a capture of which nothing could be read.
 const UNREADABLE: &str = "unreadable_capture";
 
@@ -39,6 +39,7 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
     let counters: Vec<ByteCounter> = discovery.captures.iter().map(|_| ByteCounter::default()).collect();
     let in_all: u64 = discovery.captures.iter().flat_map(|c| &c.bytes_on_disk).sum();
     let progress = &|| voice.read(|| counters.iter().map(ByteCounter::get).sum(), in_all);
+    let fingerprints = fingerprints(&discovery);
     let mut partitions = vec![whole_archive(&discovery, &name)?];
     let captures: Vec<Partition<'_>> = discovery
         .captures
@@ -50,7 +51,7 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
                 partition: capture.id.clone(),
                 logic_version: LOGIC_VERSION,
                 parameters: parameters(capture)?,
-                inputs: inputs(capture),
+                inputs: inputs(capture, &fingerprints),
             };
             Ok(Partition {
                 plan,
@@ -128,13 +129,24 @@ fn archive_name(root: &Path) -> String {
     resolved.file_name().map_or_else(|| "archive".to_owned(), |n| n.to_string_lossy().into_owned())
 }
 
-/// The files of a capture under their names in the archive.
-fn inputs(capture: &Capture) -> Vec<FileEntry> {
+/// The files on disk that captures are read from, each read once: a tar may hold many captures.
+/// `None` for those that cannot be read.
+fn fingerprints(discovery: &Discovery) -> BTreeMap<PathBuf, Option<FileEntry>> {
+    let files: BTreeSet<&Path> = discovery.captures.iter().flat_map(Capture::disk_files).collect();
+    let files: Vec<&Path> = files.into_iter().collect();
+    files.par_iter().map(|file| (file.to_path_buf(), FileEntry::of(file, String::new()).ok())).collect()
+}
+
+/// The files of a capture under their names in the archive; a member of a tar under its own name, with
+/// the size and hash of the tar.
+fn inputs(capture: &Capture, fingerprints: &BTreeMap<PathBuf, Option<FileEntry>>) -> Vec<FileEntry> {
     let mut entries = Vec::with_capacity(capture.files.len());
     for (file, shown) in capture.files.iter().zip(&capture.shown) {
-        // What cannot be read now is read again as soon as it can: then its fingerprint differs.
-        let unreadable = || FileEntry { path: shown.clone(), size: 0, xxh3: "unreadable".to_owned() };
-        entries.push(FileEntry::of(file, shown.clone()).unwrap_or_else(|_| unreadable()));
+        entries.push(match fingerprints.get(file.disk_file()) {
+            Some(Some(found)) => FileEntry { path: shown.clone(), ..found.clone() },
+            // What cannot be read now is read again as soon as it can: then its fingerprint differs.
+            _ => FileEntry { path: shown.clone(), size: 0, xxh3: "unreadable".to_owned() },
+        });
     }
     entries.sort();
     entries
@@ -209,7 +221,7 @@ fn unreadable(capture: &Capture, error: &anyhow::Error) -> CaptureReport {
     // Findings name files as the archive does: where the archive lies is nobody's business.
     let mut got = error.to_string();
     for (file, shown) in capture.files.iter().zip(&capture.shown) {
-        got = got.replace(&file.display().to_string(), shown);
+        got = got.replace(&file.to_string(), shown);
     }
     let mut ledger = ImportLedger::new();
     ledger.record(Finding {
