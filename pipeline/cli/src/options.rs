@@ -51,11 +51,13 @@ impl Output {
 pub(crate) struct Archive {
     pub(crate) root: PathBuf,
     pub(crate) discover: DiscoverOptions,
+    /// Whether captures of the same I/Os are made one.
+    pub(crate) align: bool,
 }
 
 impl Archive {
     pub(crate) fn from_args(args: &ArchiveArgs) -> Result<Self> {
-        Ok(Self { root: args.archive.clone(), discover: discover_options(&args.hints, &args.hosts)? })
+        Ok(Self { root: args.archive.clone(), discover: discover_options(&args.hints, &args.hosts)?, align: args.align })
     }
 }
 

@@ -3,6 +3,7 @@
 // A skipped test says so, and the lab tests show their figures.
 #![allow(clippy::print_stderr)]
 
+mod align;
 mod determinism;
 mod diagnosis;
 mod inputs;

@@ -201,7 +201,7 @@ impl Capture {
         }
     }
 
-    fn first_path(&self) -> std::path::PathBuf {
+    pub(crate) fn first_path(&self) -> std::path::PathBuf {
         self.files.first().map(Source::shown_path).unwrap_or_default()
     }
 

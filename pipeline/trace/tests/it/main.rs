@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `align` | clocks of captures of the same I/Os |
 //! | `script` | blktrace files made from a readable script |
 //! | `dump` | rows and findings as text |
 //! | `driver` | commands of a driver and the requests that they are part of |
@@ -25,6 +26,7 @@
 
 #![allow(clippy::print_stderr)]
 
+mod align;
 mod archive;
 mod blkparse;
 mod containers;
