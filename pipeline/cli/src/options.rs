@@ -64,7 +64,8 @@ impl Archive {
 /// How an archive is looked through.
 pub(crate) fn discover_options(given: &HintArgs, hosts: &HostArgs) -> Result<DiscoverOptions> {
     let pattern = |text: &String| HostPattern::parse(text).with_context(|| format!("--host-from {text}"));
-    Ok(DiscoverOptions { host_from: hosts.host_from.as_ref().map(pattern).transpose()?, hints: hints(given)?, ..DiscoverOptions::default() })
+    let host_from = hosts.host_from.as_ref().map(pattern).transpose()?;
+    Ok(DiscoverOptions { host_from, hints: hints(given)?, ..DiscoverOptions::default() })
 }
 
 /// What is known of the logs beside what they say.

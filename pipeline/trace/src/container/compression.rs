@@ -15,11 +15,12 @@ use lzma_rust2::XzReader;
 
 use super::damage::{Damage, again};
 use super::limits::{Guard, Limits, Meter};
+use super::lookahead::{EndAhead, Lookahead};
 
 /// Bytes unpacked at once. What a decoder had ready when it met damage is lost with the call.
 const CHUNK_BYTES: usize = 32 * 1024;
-/// The same for xz, whose decoder loses it at the end of a file that is cut, too: 64 bytes are a record
-/// or two. Asking that often, a bpftrace log of 82 MB (example `dump --quiet`, `xz -1`) was read in
+/// The same for xz, whose decoder loses it at the end of a file that is cut, too. So there, where the end is
+/// seen ahead, bytes are asked for one by one; before it, 64 bytes are a record or two. Asking that often, a bpftrace log of 82 MB (example `dump --quiet`, `xz -1`) was read in
 /// 1.40 s of processor time instead of 1.20 s (medians of five).
 const XZ_CHUNK_BYTES: usize = 64;
 
@@ -95,6 +96,8 @@ pub(super) struct Unpacked<'a> {
     decoder: Box<dyn Read + Send + 'a>,
     compression: Compression,
     intake: Intake,
+    /// Of xz.
+    end_ahead: EndAhead,
     guard: Guard,
     window_bytes: u64,
     /// No decoder is asked again once it failed: its error follows what came before, as often as asked.
@@ -108,25 +111,29 @@ impl<'a> Unpacked<'a> {
     /// If the decoder cannot be made; damage shows in `read`.
     pub(super) fn new(packed: impl Read + Send + 'a, compression: Compression, limits: &Limits, meter: &Meter) -> io::Result<Self> {
         let intake = Intake::default();
-        let packed = Packed { reader: packed, intake: intake.clone() };
+        let mut end_ahead = EndAhead::default();
+        let counted = |reader| Packed { reader, intake: intake.clone() };
         let decoder: Box<dyn Read + Send + 'a> = match compression {
-            Compression::None => Box::new(packed),
-            Compression::Gzip => Box::new(MultiGzDecoder::new(packed)),
-            Compression::Bzip2 => Box::new(MultiBzDecoder::new(packed)),
+            Compression::None => Box::new(counted(packed)),
+            Compression::Gzip => Box::new(MultiGzDecoder::new(counted(packed))),
+            Compression::Bzip2 => Box::new(MultiBzDecoder::new(counted(packed))),
             Compression::Xz => {
+                let ahead = Lookahead::new(packed);
+                end_ahead = ahead.end_ahead();
+                let packed = Packed { reader: ahead, intake: intake.clone() };
                 let kib = u32::try_from(limits.window_bytes / 1024).unwrap_or(u32::MAX - 1);
                 // Its own tables are on top of the dictionary.
                 Box::new(XzReader::new_mem_limit(BufReader::with_capacity(CHUNK_BYTES, packed), true, kib.saturating_add(1024)))
             }
             Compression::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::new(packed)?;
+                let mut decoder = zstd::stream::read::Decoder::new(counted(packed))?;
                 // The decoder's own bounds are 2^10 and 2^31.
                 decoder.window_log_max(limits.window_bytes.checked_ilog2().unwrap_or(0).clamp(10, 31))?;
                 Box::new(decoder)
             }
         };
         let guard = Guard::new(limits, meter);
-        Ok(Self { decoder, compression, intake, guard, window_bytes: limits.window_bytes, failure: None })
+        Ok(Self { decoder, compression, intake, end_ahead, guard, window_bytes: limits.window_bytes, failure: None })
     }
 
     fn explain(&self, error: io::Error) -> io::Error {
@@ -151,9 +158,14 @@ impl<'a> Unpacked<'a> {
 
 impl Read for Unpacked<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let piece = if self.compression == Compression::Xz { XZ_CHUNK_BYTES } else { CHUNK_BYTES };
+        let is_xz = self.compression == Compression::Xz;
         let mut filled = 0;
         while filled < buf.len().min(CHUNK_BYTES) && self.failure.is_none() {
+            let piece = match (is_xz, self.end_ahead.is_seen()) {
+                (false, _) => CHUNK_BYTES,
+                (true, false) => XZ_CHUNK_BYTES,
+                (true, true) => 1,
+            };
             let end = buf.len().min(filled + piece.min(self.guard.allowance()));
             let result = match self.decoder.read(buf.get_mut(filled..end).unwrap_or_default()) {
                 Ok(n) if self.compression == Compression::None => Ok(n),
@@ -166,7 +178,7 @@ impl Read for Unpacked<'_> {
                 Err(error) => self.failure = Some(error),
             }
             // Only xz gives so little at once that more is asked for.
-            if piece == CHUNK_BYTES || filled < end {
+            if !is_xz || filled < end {
                 break;
             }
         }

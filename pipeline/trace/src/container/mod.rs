@@ -5,6 +5,7 @@
 //! | `source` | where a log is: [`Source`], a file or a member of a tar |
 //! | `disk` | regular files, counted and skipped in |
 //! | `compression` | gzip, zstd, xz, bzip2: [`Compression`] |
+//! | `lookahead` | the end of a packed file seen before it is reached |
 //! | `tar` | members, names and holes of tars |
 //! | `limits` | how far all this is believed: [`Limits`] |
 //! | `damage` | what is wrong with a container, in words |
@@ -25,6 +26,7 @@ mod compression;
 mod damage;
 mod disk;
 mod limits;
+mod lookahead;
 mod members;
 mod source;
 mod tar;
