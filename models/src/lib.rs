@@ -14,7 +14,8 @@
 //!
 //! [`Reduction`] is steps 1 to 3 as one thing that can be fitted, saved and applied to new rows;
 //! [`Clustering`] is steps 4 and 5; [`Model`] holds both, tells rows that are like nothing it was
-//! fitted on, and can be compared and merged with another. [`agreement`] measures how well labels
+//! fitted on, and can be compared and merged with another; [`NamedModel`] gives its clusters lasting
+//! numbers and names. [`agreement`] measures how well labels
 //! agree with a truth.
 //!
 //! **Invariants.** The same input and parameters give the same bytes on any number of threads.
@@ -29,6 +30,7 @@ mod error;
 mod input;
 pub mod linkage;
 mod model;
+mod named;
 mod neighbours;
 pub mod pca;
 mod reduction;
@@ -46,5 +48,6 @@ pub use covariance::Covariance;
 pub use error::ModelError;
 pub use input::LARGEST_MAGNITUDE;
 pub use model::{Model, ModelParams};
+pub use named::{ClusterName, NamedModel, Share};
 pub use reduction::{Placement, Projection, Reduce, Reduction, ReductionParams};
 pub use storage::FORMAT_VERSION;

@@ -267,17 +267,20 @@ impl Model {
     /// The file cannot be read, is not a model of this version, is cut off or damaged, or
     /// contradicts itself.
     pub fn load(path: &Path) -> Result<Self, ModelError> {
-        storage::load(FORMAT, path, |model: &mut Model| {
-            model.reduction.complete()?;
-            model.clustering.validate()?;
-            let (rows, dimensions) = model.reduction.embedding().dim();
-            let (labels, centre) = (model.clustering.labels().len(), model.clustering.centre().len());
-            if centre != dimensions || !is_of_its_rows(&model.reduction, labels) {
-                return Err(format!("an embedding of {rows} x {dimensions} and a clustering of {labels} x {centre}"));
-            }
-            model.novelty.validate(model.clustering.count())?;
-            model.profiles.validate(model.clustering.count(), model.reduction.feature_names().len())
-        })
+        storage::load(FORMAT, path, Model::complete)
+    }
+
+    /// Makes anew what is not in a file, and says what is wrong with what is.
+    pub(crate) fn complete(&mut self) -> Result<(), String> {
+        self.reduction.complete()?;
+        self.clustering.validate()?;
+        let (rows, dimensions) = self.reduction.embedding().dim();
+        let (labels, centre) = (self.clustering.labels().len(), self.clustering.centre().len());
+        if centre != dimensions || !is_of_its_rows(&self.reduction, labels) {
+            return Err(format!("an embedding of {rows} x {dimensions} and a clustering of {labels} x {centre}"));
+        }
+        self.novelty.validate(self.clustering.count())?;
+        self.profiles.validate(self.clustering.count(), self.reduction.feature_names().len())
     }
 
     /// [`Model::load`], refusing a model of other features than these, in this order.

@@ -79,12 +79,22 @@ pub(crate) fn load<T: DeserializeOwned + Serialize>(
     complete: impl FnOnce(&mut T) -> Result<(), String>,
 ) -> Result<T, ModelError> {
     let bytes = std::fs::read(path).map_err(|source| ModelError::Io { path: path.to_path_buf(), source })?;
+    parse(format, &bytes, path, complete)
+}
+
+/// [`load`] of bytes that are in memory; `path` is for the errors.
+pub(crate) fn parse<T: DeserializeOwned + Serialize>(
+    format: &str,
+    bytes: &[u8],
+    path: &Path,
+    complete: impl FnOnce(&mut T) -> Result<(), String>,
+) -> Result<T, ModelError> {
     let parse = |source: serde_json::Error| {
         let path = path.to_path_buf();
         if source.is_eof() { ModelError::Truncated { path, source } } else { ModelError::Parse { path, source } }
     };
     // The header is read first and alone: the content of another version need not fit ours.
-    let header: Header = serde_json::from_slice(&bytes).map_err(parse)?;
+    let header: Header = serde_json::from_slice(bytes).map_err(parse)?;
     if header.format != format || header.format_version != u64::from(FORMAT_VERSION) {
         return Err(ModelError::Format {
             path: path.to_path_buf(),
@@ -92,7 +102,7 @@ pub(crate) fn load<T: DeserializeOwned + Serialize>(
             got: format!("{:?} version {}", header.format, header.format_version),
         });
     }
-    let mut loaded: Loaded<T> = serde_json::from_slice(&bytes).map_err(parse)?;
+    let mut loaded: Loaded<T> = serde_json::from_slice(bytes).map_err(parse)?;
     let got = checksum(&loaded.content).map_err(parse)?;
     if got != loaded.checksum {
         return Err(ModelError::Checksum { path: path.to_path_buf(), expected: loaded.checksum, got });

@@ -21,6 +21,8 @@ Examples:
   iotriage run captures/ -o out              all stages; the report is out/report/index.html
   iotriage run captures/ -o out --window 1s  short captures want short windows
   iotriage inspect sda.blktrace.0            what a file is and what reading it finds
+  iotriage fit captures/ -o out --save-model fleet.model      keep what was found ...
+  iotriage run tonight/ -o night --model fleet.model          ... and see what is new
   iotriage report -o out --palette rgb       draw again; finished stages are not repeated
 
 Hosts are the folders directly below the archive: captures/db-07/sda.blktrace.0 is host db-07.
@@ -79,9 +81,36 @@ pub(crate) enum Command {
         #[command(flatten)]
         model: ModelArgs,
         #[command(flatten)]
+        given: GivenArgs,
+        #[command(flatten)]
         picture: PictureArgs,
         #[command(flatten)]
         ending: EndingArgs,
+    },
+    /// Fit a model on an archive and keep it, for later runs with --model.
+    #[command(after_help = "The model is of the windows' length: use it on windows of the same length.")]
+    Fit {
+        #[command(flatten)]
+        archive: ArchiveArgs,
+        #[command(flatten)]
+        output: OutputArgs,
+        #[command(flatten)]
+        window: WindowArgs,
+        #[command(flatten)]
+        model: ModelArgs,
+        /// File to write the model to.
+        #[arg(long, value_name = "FILE")]
+        save_model: PathBuf,
+        /// An earlier model, whose cluster numbers stay with the clusters that are still the same.
+        #[arg(long, value_name = "FILE")]
+        numbers_from: Option<PathBuf>,
+        #[command(flatten)]
+        ending: EndingArgs,
+    },
+    /// Look at kept models, compare and merge them.
+    Model {
+        #[command(subcommand)]
+        command: ModelCommand,
     },
     /// Stage 1: read the logs into the Parquet dataset ios/, one row per I/O request.
     Ingest {
@@ -105,6 +134,8 @@ pub(crate) enum Command {
         output: OutputArgs,
         #[command(flatten)]
         model: ModelArgs,
+        #[command(flatten)]
+        given: GivenArgs,
     },
     /// Stage 4: cluster the embedding and diagnose each window into cluster/.
     Cluster {
@@ -112,6 +143,8 @@ pub(crate) enum Command {
         output: OutputArgs,
         #[command(flatten)]
         model: ModelArgs,
+        #[command(flatten)]
+        given: GivenArgs,
     },
     /// Stage 5: draw the heat maps and write the report into report/.
     Report {
@@ -151,6 +184,42 @@ pub(crate) enum Command {
         hints: HintArgs,
         #[command(flatten)]
         voice: VoiceArgs,
+    },
+}
+
+/// What can be done with models.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Say what is in a model: what it was fitted on, its clusters, their names and causes.
+    Show {
+        /// The model; without one, the reference model that comes with the program.
+        model: Option<PathBuf>,
+        /// Print JSON instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say which clusters of two models are the same, which moved, which are new or gone.
+    Diff {
+        /// The older model.
+        old: PathBuf,
+        /// The newer one.
+        new: PathBuf,
+        /// Print JSON instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make one model of what two models know; clusters of the first keep their numbers.
+    Merge {
+        /// The model whose numbers and parameters stay.
+        first: PathBuf,
+        /// The other one.
+        second: PathBuf,
+        /// File to write the merged model to.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        /// Number of clusters to cut the tree at [default: as many as the larger of the two has].
+        #[arg(long, value_name = "K")]
+        clusters: Option<usize>,
     },
 }
 
@@ -272,6 +341,25 @@ pub(crate) struct ModelArgs {
     /// Share of variance that PCA keeps.
     #[arg(long, default_value_t = 0.987, value_name = "SHARE")]
     pub(crate) variance: f64,
+    /// Most windows that the embedding is fitted on; of more, a sample is, and the rest is placed.
+    #[arg(long, default_value_t = 50_000, value_name = "N")]
+    pub(crate) embed_limit: usize,
+    /// Most windows that the exact tree is built of; more are condensed first.
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    pub(crate) exact_limit: usize,
+}
+
+/// A model that was kept.
+#[derive(Debug, Args)]
+pub(crate) struct GivenArgs {
+    /// Model of `iotriage fit` to place the windows in, instead of clusters of their own: numbers and names
+    /// stay those of the model, and what is unlike anything in it is listed as novel.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["clusters", "seed", "neighbors", "variance", "embed_limit", "exact_limit"]
+    )]
+    pub(crate) model: Option<PathBuf>,
 }
 
 /// How pictures look.

@@ -119,8 +119,39 @@ pub(crate) struct ClusterReport {
     pub(crate) note: String,
     /// Windows clustered.
     pub(crate) windows: u64,
-    /// One entry a cluster, from 1.
+    /// One entry a cluster, by number.
     pub(crate) clusters: Vec<ClusterEntry>,
+    /// Name of the model's file, where one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// What the given model knows nothing like.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) candidates: Vec<CandidateEntry>,
+    /// How the windows stand beside the reference model.
+    #[serde(default)]
+    pub(crate) reference: ReferenceEntry,
+}
+
+/// Novel windows of one kind: a candidate for a class that the model does not have.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct CandidateEntry {
+    /// From 1.
+    pub(crate) candidate: u32,
+    pub(crate) windows: u64,
+    pub(crate) root_causes: Vec<CauseEntry>,
+}
+
+/// Windows beside the reference model: each counts once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReferenceEntry {
+    /// Diagnosed as the class that the nearest cluster of the reference model has.
+    pub(crate) agree: u64,
+    /// Diagnosed as another class.
+    pub(crate) differ: u64,
+    /// Not diagnosed, though the reference model knows the like.
+    pub(crate) only_reference: u64,
+    /// Unlike anything in the reference model.
+    pub(crate) unlike: u64,
 }
 
 /// One cluster.
@@ -128,6 +159,9 @@ pub(crate) struct ClusterReport {
 pub(crate) struct ClusterEntry {
     pub(crate) cluster: u32,
     pub(crate) name: String,
+    /// What the given model calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) known_as: Option<String>,
     pub(crate) class: Option<u8>,
     /// Share of its windows in that class, 0 to 1.
     pub(crate) class_share: f64,

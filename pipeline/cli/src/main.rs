@@ -6,6 +6,7 @@ mod align;
 mod args;
 mod artifacts;
 mod inspect;
+mod kept;
 mod options;
 mod runner;
 mod stages;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use args::{Cli, Command};
+use args::{Cli, Command, ModelCommand};
 use options::{Archive, Ending, Modelling, Output, Picture, Windows};
 use voice::Voice;
 
@@ -54,11 +55,12 @@ fn in_one_line(error: &anyhow::Error) -> String {
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.command {
-        Command::Run { archive, output, window, model, picture, ending } => {
+        Command::Run { archive, output, window, model, given, picture, ending } => {
             let archive = Archive::from_args(&archive)?;
             let ending = Ending::from_args(&ending);
             let (settings, voice) = begin(&output, ending)?;
-            let (windows, modelling, picture) = (Windows::from_args(&window)?, Modelling::from_args(&model)?, Picture::from_args(&picture));
+            let modelling = Modelling::from_args(&model)?.with_model(given.model.as_ref())?;
+            let (windows, picture) = (Windows::from_args(&window)?, Picture::from_args(&picture));
             in_pool(settings.threads, || {
                 stages::ingest::run(&archive, &settings, &voice)?;
                 stages::features::run(&windows, &settings, &voice)?;
@@ -67,6 +69,32 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 stages::report::run(&picture, &settings, &voice)?;
                 finish(&settings, &voice, true, ending)
             })
+        }
+        Command::Fit { archive, output, window, model, save_model, numbers_from, ending } => {
+            let archive = Archive::from_args(&archive)?;
+            let ending = Ending::from_args(&ending);
+            let older = numbers_from.as_deref().map(options::load_model).transpose()?;
+            let (settings, voice) = begin(&output, ending)?;
+            let (windows, modelling) = (Windows::from_args(&window)?, Modelling::from_args(&model)?.without_reference());
+            in_pool(settings.threads, || {
+                stages::ingest::run(&archive, &settings, &voice)?;
+                stages::features::run(&windows, &settings, &voice)?;
+                stages::reduce::run(&modelling, &settings, &voice)?;
+                stages::cluster::run(&modelling, &settings, &voice)?;
+                let model = kept::of_results(&settings.layout, older.as_ref())?;
+                kept::save(&model, &save_model)?;
+                voice.say(&format!("{}: {} clusters of {} windows", save_model.display(), model.clusters().len(), kept::windows(&model)));
+                finish(&settings, &voice, false, ending)
+            })
+        }
+        Command::Model { command } => {
+            let text = match command {
+                ModelCommand::Show { model, json } => kept::show(model.as_deref(), json)?,
+                ModelCommand::Diff { old, new, json } => kept::diff(&old, &new, json)?,
+                ModelCommand::Merge { first, second, output, clusters } => kept::merge(&first, &second, &output, clusters)?,
+            };
+            voice::print(&text)?;
+            Ok(ExitCode::SUCCESS)
         }
         Command::Ingest { archive, output, ending } => {
             let archive = Archive::from_args(&archive)?;
@@ -82,14 +110,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             let windows = Windows::from_args(&window)?;
             one_stage(&settings, &voice, || stages::features::run(&windows, &settings, &voice))
         }
-        Command::Reduce { output, model } => {
+        Command::Reduce { output, model, given } => {
             let (settings, voice) = begin(&output, Ending::USUAL)?;
-            let modelling = Modelling::from_args(&model)?;
+            let modelling = Modelling::from_args(&model)?.with_model(given.model.as_ref())?;
             one_stage(&settings, &voice, || stages::reduce::run(&modelling, &settings, &voice))
         }
-        Command::Cluster { output, model } => {
+        Command::Cluster { output, model, given } => {
             let (settings, voice) = begin(&output, Ending::USUAL)?;
-            let modelling = Modelling::from_args(&model)?;
+            let modelling = Modelling::from_args(&model)?.with_model(given.model.as_ref())?;
             one_stage(&settings, &voice, || stages::cluster::run(&modelling, &settings, &voice))
         }
         Command::Report { output, picture } => {

@@ -4,9 +4,12 @@
 //! ends up in its manifest.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use iotriage_models::NamedModel;
+use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::layout::Layout;
 use iotriage_store::publish::OutputLock;
 use iotriage_trace::capture::{DiscoverOptions, HostPattern};
@@ -133,27 +136,93 @@ pub(crate) struct Modelling {
     pub(crate) seed: u64,
     pub(crate) neighbors: usize,
     pub(crate) variance: f64,
+    pub(crate) embed_limit: usize,
+    pub(crate) exact_limit: usize,
+    /// Whether windows are also set beside the reference model. Fitting does without, since it makes that model.
+    pub(crate) reference: bool,
+    /// A model to take instead of fitting one.
+    pub(crate) given: Option<GivenModel>,
+}
+
+/// A model from a file.
+#[derive(Debug, Clone)]
+pub(crate) struct GivenModel {
+    /// Name of its file.
+    pub(crate) name: String,
+    /// Hash of its content, which the stages depend on.
+    pub(crate) digest: String,
+    pub(crate) model: Arc<NamedModel>,
+}
+
+impl GivenModel {
+    pub(crate) fn load(path: &Path) -> Result<Self> {
+        let model = Arc::new(load_model(path)?);
+        let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+        Ok(Self { digest: FileEntry::of(path, name.as_str())?.xxh3, name, model })
+    }
+}
+
+/// Reads a model of the features that this version computes.
+pub(crate) fn load_model(path: &Path) -> Result<NamedModel> {
+    let names: Vec<&str> = iotriage_features::registry().iter().filter(|d| d.clustered).map(|d| d.name).collect();
+    NamedModel::load_for(path, &names).with_context(|| format!("{}: cannot be used as a model", path.display()))
 }
 
 impl Modelling {
     pub(crate) fn from_args(args: &ModelArgs) -> Result<Self> {
+        ensure!(args.seed <= MOST_SEED, "--seed {}: at most {MOST_SEED}", args.seed);
         ensure!(args.clusters >= 1, "--clusters 0: at least one cluster is needed");
         ensure!(args.neighbors >= 2, "--neighbors {}: at least 2 are needed", args.neighbors);
-        ensure!(args.seed <= MOST_SEED, "--seed {}: at most {MOST_SEED}", args.seed);
         ensure!(args.variance > 0.0 && args.variance <= 1.0, "--variance {}: must lie above 0 and at most at 1", args.variance);
-        Ok(Self { clusters: args.clusters, seed: args.seed, neighbors: args.neighbors, variance: args.variance })
+        ensure!(args.embed_limit >= 16, "--embed-limit {}: at least 16 are needed", args.embed_limit);
+        ensure!(args.exact_limit >= 1, "--exact-limit 0: at least 1 is needed");
+        Ok(Self {
+            clusters: args.clusters,
+            seed: args.seed,
+            neighbors: args.neighbors,
+            variance: args.variance,
+            embed_limit: args.embed_limit,
+            exact_limit: args.exact_limit,
+            reference: true,
+            given: None,
+        })
+    }
+
+    /// The same with the model that the command line names, if it does.
+    pub(crate) fn with_model(mut self, path: Option<&PathBuf>) -> Result<Self> {
+        self.given = path.map(|p| GivenModel::load(p)).transpose()?;
+        Ok(self)
     }
 
     pub(crate) fn reduce_parameters(&self) -> BTreeMap<String, String> {
+        if let Some(given) = &self.given {
+            return BTreeMap::from([("model".to_owned(), given.digest.clone())]);
+        }
         BTreeMap::from([
             ("seed".to_owned(), self.seed.to_string()),
             ("neighbors".to_owned(), self.neighbors.to_string()),
             ("variance".to_owned(), self.variance.to_string()),
+            ("embed_limit".to_owned(), self.embed_limit.to_string()),
         ])
     }
 
+    /// The same without the reference model.
+    pub(crate) fn without_reference(mut self) -> Self {
+        self.reference = false;
+        self
+    }
+
     pub(crate) fn cluster_parameters(&self) -> BTreeMap<String, String> {
-        BTreeMap::from([("clusters".to_owned(), self.clusters.to_string())])
+        let mut parameters = match &self.given {
+            Some(given) => BTreeMap::from([("model".to_owned(), given.digest.clone())]),
+            None => BTreeMap::from([
+                ("clusters".to_owned(), self.clusters.to_string()),
+                ("exact_limit".to_owned(), self.exact_limit.to_string()),
+            ]),
+        };
+        let reference = if self.reference { NamedModel::reference_digest() } else { "none".to_owned() };
+        parameters.insert("reference".to_owned(), reference);
+        parameters
     }
 }
 

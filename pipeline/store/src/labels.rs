@@ -4,16 +4,17 @@
 //! the window's key so that it can be joined without relying on that.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, UInt8Array, UInt32Array};
+use arrow::array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, UInt8Array, UInt32Array};
 use arrow::buffer::OffsetBuffer;
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::StoreError;
-use crate::table::{self, column};
+use crate::table::{TableWriter, column};
 
 /// The label of one window.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -42,6 +43,17 @@ pub struct LabelRecord {
     pub baseline_us: Option<f64>,
     /// The window's service time, us.
     pub service_us: Option<f64>,
+    /// Whether the model that was given (`--model`) knows nothing like it; then it has no cluster.
+    pub novel: bool,
+    /// Number from 1 of its kind among the novel windows of the archive.
+    pub candidate: Option<u32>,
+    /// Class of the reference model's cluster that is nearest; `None` where it has no class or the window
+    /// could not be placed.
+    pub reference_class: Option<u8>,
+    /// Commonest root cause in that cluster, or empty.
+    pub reference_cause: String,
+    /// How far the window is from what the reference model knows, in its thresholds: above 1 it is unlike it.
+    pub reference_novelty: Option<f64>,
     /// Evidence lines, strongest first.
     pub evidence: Vec<String>,
     /// What is missing to say more.
@@ -53,9 +65,54 @@ pub struct LabelRecord {
 /// # Errors
 /// [`StoreError`].
 pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
-    let item = Arc::new(Field::new("item", DataType::Utf8, false));
-    let list = DataType::List(item.clone());
-    let schema = Arc::new(Schema::new(vec![
+    let mut writer = LabelWriter::create(path)?;
+    writer.write(rows)?;
+    writer.finish()
+}
+
+/// Writes labels part by part into one Parquet file.
+pub struct LabelWriter {
+    path: PathBuf,
+    schema: SchemaRef,
+    table: TableWriter,
+}
+
+impl LabelWriter {
+    /// Creates the file.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn create(path: &Path) -> Result<Self, StoreError> {
+        let schema = schema();
+        Ok(Self { path: path.to_path_buf(), table: TableWriter::create(path, schema.clone())?, schema })
+    }
+
+    /// Appends rows.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn write(&mut self, rows: &[LabelRecord]) -> Result<(), StoreError> {
+        let columns = columns(rows).map_err(StoreError::arrow(&self.path))?;
+        let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(StoreError::arrow(&self.path))?;
+        self.table.write(&batch)
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn finish(self) -> Result<(), StoreError> {
+        self.table.finish()
+    }
+}
+
+fn item() -> Arc<Field> {
+    Arc::new(Field::new("item", DataType::Utf8, false))
+}
+
+fn schema() -> SchemaRef {
+    let list = DataType::List(item());
+    Arc::new(Schema::new(vec![
         Field::new("capture", DataType::Utf8, false),
         Field::new("device", DataType::Utf8, false),
         Field::new("window_start_ns", DataType::Int64, false),
@@ -68,18 +125,26 @@ pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
         Field::new("baseline", DataType::Utf8, false),
         Field::new("baseline_us", DataType::Float64, true),
         Field::new("service_us", DataType::Float64, true),
+        Field::new("novel", DataType::Boolean, false),
+        Field::new("candidate", DataType::UInt32, true),
+        Field::new("reference_class", DataType::UInt8, true),
+        Field::new("reference_cause", DataType::Utf8, false),
+        Field::new("reference_novelty", DataType::Float64, true),
         Field::new("evidence", list.clone(), false),
         Field::new("missing", list, false),
-    ]));
+    ]))
+}
+
+fn columns(rows: &[LabelRecord]) -> Result<Vec<ArrayRef>, ArrowError> {
     let text = |f: fn(&LabelRecord) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(rows.iter().map(f))) };
-    let lines = |f: fn(&LabelRecord) -> &[String]| -> Result<ArrayRef, StoreError> {
+    let lines = |f: fn(&LabelRecord) -> &[String]| -> Result<ArrayRef, ArrowError> {
         // The array wants to know its length beforehand.
         let flat: Vec<&String> = rows.iter().flat_map(f).collect();
         let values = StringArray::from_iter_values(flat);
         let offsets = OffsetBuffer::from_lengths(rows.iter().map(|r| f(r).len()));
-        Ok(Arc::new(ListArray::try_new(item.clone(), offsets, Arc::new(values), None).map_err(StoreError::arrow(path))?))
+        Ok(Arc::new(ListArray::try_new(item(), offsets, Arc::new(values), None)?))
     };
-    let columns: Vec<ArrayRef> = vec![
+    Ok(vec![
         text(|r| &r.capture),
         text(|r| &r.device),
         Arc::new(Int64Array::from_iter_values(rows.iter().map(|r| r.window_start_ns))),
@@ -92,11 +157,14 @@ pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
         text(|r| &r.baseline),
         Arc::new(Float64Array::from_iter(rows.iter().map(|r| r.baseline_us))),
         Arc::new(Float64Array::from_iter(rows.iter().map(|r| r.service_us))),
+        Arc::new(BooleanArray::from_iter(rows.iter().map(|r| Some(r.novel)))),
+        Arc::new(UInt32Array::from_iter(rows.iter().map(|r| r.candidate))),
+        Arc::new(UInt8Array::from_iter(rows.iter().map(|r| r.reference_class))),
+        text(|r| &r.reference_cause),
+        Arc::new(Float64Array::from_iter(rows.iter().map(|r| r.reference_novelty))),
         lines(|r| &r.evidence)?,
         lines(|r| &r.missing)?,
-    ];
-    let batch = RecordBatch::try_new(schema, columns).map_err(StoreError::arrow(path))?;
-    table::write(path, &batch)
+    ])
 }
 
 /// Reads what [`write()`] wrote.
@@ -118,6 +186,10 @@ pub fn read(path: &Path) -> Result<Vec<LabelRecord>, StoreError> {
         let [confidence, strength, baseline_us, service_us] =
             ["confidence", "strength", "baseline_us", "service_us"].map(|n| column::<Float64Array>(&batch, n, path));
         let (confidence, strength, baseline_us, service_us) = (confidence?, strength?, baseline_us?, service_us?);
+        let (novel, candidate) = (column::<BooleanArray>(&batch, "novel", path)?, column::<UInt32Array>(&batch, "candidate", path)?);
+        let reference_class = column::<UInt8Array>(&batch, "reference_class", path)?;
+        let reference_cause = column::<StringArray>(&batch, "reference_cause", path)?;
+        let reference_novelty = column::<Float64Array>(&batch, "reference_novelty", path)?;
         let (evidence, missing) = (column::<ListArray>(&batch, "evidence", path)?, column::<ListArray>(&batch, "missing", path)?);
         for i in 0..batch.num_rows() {
             rows.push(LabelRecord {
@@ -133,6 +205,11 @@ pub fn read(path: &Path) -> Result<Vec<LabelRecord>, StoreError> {
                 baseline: baseline.value(i).to_owned(),
                 baseline_us: baseline_us.is_valid(i).then(|| baseline_us.value(i)),
                 service_us: service_us.is_valid(i).then(|| service_us.value(i)),
+                novel: novel.value(i),
+                candidate: candidate.is_valid(i).then(|| candidate.value(i)),
+                reference_class: reference_class.is_valid(i).then(|| reference_class.value(i)),
+                reference_cause: reference_cause.value(i).to_owned(),
+                reference_novelty: reference_novelty.is_valid(i).then(|| reference_novelty.value(i)),
                 evidence: strings(&evidence.value(i)),
                 missing: strings(&missing.value(i)),
             });
@@ -164,6 +241,11 @@ mod tests {
                 baseline: "peers".to_owned(),
                 baseline_us: Some(350.0),
                 service_us: Some(24_000.0),
+                novel: true,
+                candidate: Some(2),
+                reference_class: Some(7),
+                reference_cause: "provider IOPS limit".to_owned(),
+                reference_novelty: Some(1.5),
                 evidence: vec!["a".to_owned(), "b".to_owned()],
                 ..LabelRecord::default()
             },

@@ -5,7 +5,7 @@
 //! `latency_histogram` (list of u32).
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{
@@ -13,7 +13,8 @@ use arrow::array::{
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Schema};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use crate::StoreError;
 use crate::table::{self, column};
@@ -60,6 +61,9 @@ pub struct WindowTable {
     pub rows: Vec<WindowRecord>,
 }
 
+const TOP_PROCESSES: &str = "top_processes";
+const HISTOGRAM: &str = "latency_histogram";
+
 const KEYS: [(&str, DataType); 12] = [
     ("host", DataType::Utf8),
     ("device", DataType::Utf8),
@@ -72,7 +76,7 @@ const KEYS: [(&str, DataType); 12] = [
     ("edge", DataType::Boolean),
     ("stalled", DataType::Boolean),
     ("trust", DataType::Utf8),
-    ("top_processes", DataType::Utf8),
+    (TOP_PROCESSES, DataType::Utf8),
 ];
 
 impl WindowTable {
@@ -83,7 +87,7 @@ impl WindowTable {
     pub fn write(&self, path: &Path) -> Result<(), StoreError> {
         let item = Arc::new(Field::new("item", DataType::UInt32, false));
         let mut fields: Vec<Field> = KEYS.iter().map(|(name, kind)| Field::new(*name, kind.clone(), false)).collect();
-        fields.push(Field::new("latency_histogram", DataType::List(item.clone()), false));
+        fields.push(Field::new(HISTOGRAM, DataType::List(item.clone()), false));
         fields.extend(self.columns.iter().map(|c| Field::new(c, DataType::Float64, true)));
         let schema = Arc::new(Schema::new(fields));
 
@@ -120,22 +124,18 @@ impl WindowTable {
     /// # Errors
     /// [`StoreError`]; [`StoreError::Layout`] where a column is missing or of another type.
     pub fn read(path: &Path) -> Result<Self, StoreError> {
-        let file = File::open(path).map_err(StoreError::io("open", path))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(StoreError::parquet(path))?;
-        let skip = KEYS.len() + 1;
-        let columns: Vec<String> = builder.schema().fields().iter().skip(skip).map(|f| f.name().clone()).collect();
-        let mut table = Self { columns, rows: Vec::new() };
-        for batch in builder.build().map_err(StoreError::parquet(path))? {
-            let batch = batch.map_err(StoreError::arrow(path))?;
-            table.append(&batch, path)?;
+        let mut reader = WindowReader::open(path)?;
+        let mut table = Self { columns: reader.columns.clone(), rows: Vec::new() };
+        while let Some(batch) = reader.next_batch()? {
+            table.rows.extend(batch.rows);
         }
         Ok(table)
     }
 
     fn append(&mut self, batch: &RecordBatch, path: &Path) -> Result<(), StoreError> {
-        let [host, device, capture, clock, trust, top] =
-            ["host", "device", "capture", "clock", "trust", "top_processes"].map(|name| column::<StringArray>(batch, name, path));
-        let (host, device, capture, clock, trust, top) = (host?, device?, capture?, clock?, trust?, top?);
+        let [host, device, capture, clock, trust] =
+            ["host", "device", "capture", "clock", "trust"].map(|name| column::<StringArray>(batch, name, path));
+        let (host, device, capture, clock, trust) = (host?, device?, capture?, clock?, trust?);
         let (start, end) = (column::<Int64Array>(batch, "window_start_ns", path)?, column::<Int64Array>(batch, "window_end_ns", path)?);
         let n = column::<UInt64Array>(batch, "n", path)?;
         let (sparse, edge, stalled) = (
@@ -143,7 +143,10 @@ impl WindowTable {
             column::<BooleanArray>(batch, "edge", path)?,
             column::<BooleanArray>(batch, "stalled", path)?,
         );
-        let histogram = column::<ListArray>(batch, "latency_histogram", path)?;
+        // Left out where only features are read.
+        let extras = batch.column_by_name(HISTOGRAM).is_some();
+        let histogram = extras.then(|| column::<ListArray>(batch, HISTOGRAM, path)).transpose()?;
+        let top = extras.then(|| column::<StringArray>(batch, TOP_PROCESSES, path)).transpose()?;
         let numbers = self.columns.iter().map(|c| column::<Float64Array>(batch, c, path)).collect::<Result<Vec<_>, _>>()?;
         let mut interned: [Arc<str>; 4] = std::array::from_fn(|_| Arc::from(""));
         for i in 0..batch.num_rows() {
@@ -152,8 +155,8 @@ impl WindowTable {
                     *slot = Arc::from(array.value(i));
                 }
             }
-            let counts = histogram.value(i);
-            let counts = counts.as_any().downcast_ref::<UInt32Array>().map(|a| a.values().to_vec()).unwrap_or_default();
+            let counts = histogram.map(|h| h.value(i));
+            let counts = counts.and_then(|c| c.as_any().downcast_ref::<UInt32Array>().map(|a| a.values().to_vec())).unwrap_or_default();
             let [host, device, capture, clock] = interned.clone();
             self.rows.push(WindowRecord {
                 host,
@@ -167,7 +170,7 @@ impl WindowTable {
                 edge: edge.value(i),
                 stalled: stalled.value(i),
                 trust: trust.value(i).chars().next().unwrap_or('D'),
-                top_processes: top.value(i).to_owned(),
+                top_processes: top.map(|t| t.value(i).to_owned()).unwrap_or_default(),
                 latency_histogram: counts,
                 values: numbers.iter().map(|a| a.is_valid(i).then(|| a.value(i))).collect(),
             });
@@ -175,6 +178,64 @@ impl WindowTable {
         Ok(())
     }
 }
+
+/// Reads a table that [`WindowTable::write`] wrote in batches of a few thousand rows.
+pub struct WindowReader {
+    /// Names of the numeric columns that are read, in order.
+    pub columns: Vec<String>,
+    path: PathBuf,
+    reader: ParquetRecordBatchReader,
+}
+
+impl WindowReader {
+    /// Reads whole rows.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with(path, None)
+    }
+
+    /// Reads keys and the first `width` numeric columns; top processes and histograms stay empty.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open_features(path: &Path, width: usize) -> Result<Self, StoreError> {
+        Self::open_with(path, Some(width))
+    }
+
+    fn open_with(path: &Path, width: Option<usize>) -> Result<Self, StoreError> {
+        let file = File::open(path).map_err(StoreError::io("open", path))?;
+        let mut builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(StoreError::parquet(path))?;
+        let skip = KEYS.len() + 1;
+        let numeric = builder.schema().fields().iter().skip(skip).take(width.unwrap_or(usize::MAX));
+        let columns: Vec<String> = numeric.map(|f| f.name().clone()).collect();
+        if width.is_some() {
+            let wanted = (0..skip + columns.len()).filter(|at| *at < skip - 2 || *at >= skip);
+            builder = {
+                let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
+                builder.with_projection(mask)
+            };
+        }
+        let reader = builder.with_batch_size(BATCH).build().map_err(StoreError::parquet(path))?;
+        Ok(Self { columns, path: path.to_path_buf(), reader })
+    }
+
+    /// The next rows, at most a few thousand; `None` at the end.
+    ///
+    /// # Errors
+    /// [`StoreError`]; [`StoreError::Layout`] where a column is missing or of another type.
+    pub fn next_batch(&mut self) -> Result<Option<WindowTable>, StoreError> {
+        let Some(batch) = self.reader.next() else { return Ok(None) };
+        let batch = batch.map_err(StoreError::arrow(&self.path))?;
+        let mut table = WindowTable { columns: self.columns.clone(), rows: Vec::with_capacity(batch.num_rows()) };
+        table.append(&batch, &self.path)?;
+        Ok(Some(table))
+    }
+}
+
+/// Rows that are read at a time.
+const BATCH: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -204,6 +265,12 @@ mod tests {
         let path = dir.path().join("w.parquet");
         table.write(&path).unwrap();
         assert_eq!(WindowTable::read(&path).unwrap(), table);
+        let mut features = WindowReader::open_features(&path, 1).unwrap();
+        let batch = features.next_batch().unwrap().unwrap();
+        assert_eq!(batch.columns, ["latency_level"]);
+        assert_eq!(batch.rows.iter().map(|r| (r.start_ns, r.values.as_slice())).collect::<Vec<_>>(), [(0, [None].as_slice()), (10, &[Some(1e-300)])]);
+        assert!(batch.rows.iter().all(|r| &*r.host == "h" && r.trust == 'B' && r.latency_histogram.is_empty() && r.top_processes.is_empty()));
+        assert_eq!(features.next_batch().unwrap(), None);
         let empty = WindowTable { columns: vec!["a".to_owned()], rows: vec![] };
         empty.write(&path).unwrap();
         assert_eq!(WindowTable::read(&path).unwrap(), empty);

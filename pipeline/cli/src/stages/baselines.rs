@@ -5,10 +5,11 @@ use anyhow::Result;
 use iotriage_models::diagnosis::{Baselines, DeviceClass, Service};
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::layout::Layout;
-use iotriage_store::windows::{WindowRecord, WindowTable};
+use iotriage_store::windows::WindowRecord;
 use serde::Deserialize;
 
 use super::is_comparable;
+use super::windows::WindowFiles;
 use crate::artifacts;
 
 /// The part of a capture's report that is about what its devices are.
@@ -52,7 +53,7 @@ fn driver(device: &str) -> &str {
 }
 
 /// Counts the whole windows of an archive; `files` holds the reports of its captures.
-pub(crate) fn of_archive(table: &WindowTable, layout: &Layout, files: &[FileEntry]) -> Result<Baselines> {
+pub(crate) fn of_archive(windows: &WindowFiles, layout: &Layout, files: &[FileEntry]) -> Result<Baselines> {
     let mut baselines = Baselines::default();
     for file in files.iter().filter(|f| f.path.starts_with("captures/")) {
         let capture: Described = artifacts::read(&layout.root().join(&file.path))?;
@@ -61,8 +62,10 @@ pub(crate) fn of_archive(table: &WindowTable, layout: &Layout, files: &[FileEntr
             baselines.describe(&key_of(&capture.host, &device.device), class, driver(&device.device));
         }
     }
-    for w in table.rows.iter().filter(|w| is_comparable(w)) {
-        baselines.add(&key(w), &Service::of(|name| value(&table.columns, w, name)));
+    for batch in windows.batches() {
+        for w in batch?.rows.iter().filter(|w| is_comparable(w)) {
+            baselines.add(&key(w), &Service::of(|name| value(&windows.columns, w, name)));
+        }
     }
     Ok(baselines)
 }

@@ -10,9 +10,10 @@ pub(crate) mod features;
 pub(crate) mod ingest;
 pub(crate) mod joined;
 pub(crate) mod reduce;
+mod judging;
+mod placing;
 pub(crate) mod report;
-
-use std::collections::BTreeSet;
+pub(crate) mod windows;
 
 use anyhow::Result;
 use iotriage_store::fingerprint::FileEntry;
@@ -50,14 +51,4 @@ fn read_windows(layout: &Layout, files: &[FileEntry]) -> Result<WindowTable> {
 /// distribution to compare; it is diagnosed and listed instead.
 fn is_comparable(w: &WindowRecord) -> bool {
     !w.sparse && !w.edge && !w.stalled
-}
-
-/// Rows that the model is fitted on: comparable windows, but none of a capture without a wall clock
-/// on a host that also has one with. Such a second log cannot be set beside the first in time and
-/// most often repeats the same I/Os, which would then weigh double; its windows are placed in the
-/// clusters afterwards.
-pub(crate) fn clustered_rows(table: &WindowTable) -> Vec<usize> {
-    let anchored: BTreeSet<&str> = table.rows.iter().filter(|w| &*w.clock == "unix").map(|w| &*w.host).collect();
-    let first_hand = |w: &WindowRecord| &*w.clock == "unix" || !anchored.contains(&*w.host);
-    table.rows.iter().enumerate().filter(|(_, w)| is_comparable(w) && first_hand(w)).map(|(i, _)| i).collect()
 }

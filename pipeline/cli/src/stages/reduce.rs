@@ -1,25 +1,24 @@
 //! Stage 3: the windows' features to `reduce/reduction.json`: scaler, PCA, UMAP and the embedding.
 
 use anyhow::{Context, Result};
-use iotriage_features::registry;
 use iotriage_models::umap::UmapParams;
 use iotriage_models::{Reduce, Reduction, ReductionParams};
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Plan;
 use iotriage_store::publish::Staging;
-use iotriage_store::windows::WindowTable;
 use ndarray::Array2;
 use serde_json::{Value, json};
 
-use super::{ALL, clustered_rows, features, outputs, read_windows};
+use super::windows::WindowFiles;
+use super::{ALL, features, outputs};
 use crate::options::{Modelling, Output};
 use crate::runner::{Partition, finished, run_stage};
 use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "reduce";
 /// Rises when the same windows would give another embedding.
-const LOGIC_VERSION: u32 = 2;
+const LOGIC_VERSION: u32 = 3;
 /// The stage's output; absent where there was nothing to reduce.
 pub(crate) const FILE: &str = "reduce/reduction.json";
 /// Dimensions of the embedding.
@@ -42,36 +41,40 @@ pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Resu
 }
 
 fn fit(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], staging: &mut Staging) -> Result<(Value, String)> {
-    let table = read_windows(layout, inputs)?;
-    let rows = clustered_rows(&table);
-    if rows.len() < FEWEST {
-        return Ok((json!({"windows": rows.len()}), format!("{} windows: nothing to reduce", rows.len())));
+    let windows = WindowFiles::open(layout, inputs)?;
+    if let Some(given) = &modelling.given {
+        given.model.model().reduction().save(&staging.path(FILE)?)?;
+        return Ok((json!({"model": given.digest}), format!("as the model {} does it", given.name)));
     }
-    let names: Vec<String> = registry().iter().filter(|d| d.clustered).map(|d| d.name.to_owned()).collect();
+    let mut rows = 0;
+    for batch in windows.fitted() {
+        rows += batch?.nrows();
+    }
+    if rows < FEWEST {
+        return Ok((json!({"windows": rows}), format!("{rows} windows: nothing to reduce")));
+    }
     let params = ReductionParams {
         variance_kept: modelling.variance,
         reduce: Reduce::Umap,
+        embed_limit: modelling.embed_limit,
         umap: UmapParams { n_components: DIMENSIONS, n_neighbors: modelling.neighbors, seed: modelling.seed, ..UmapParams::default() },
-        ..ReductionParams::default()
     };
-    let reduction =
-        Reduction::fit(matrix(&table, &rows, names.len()).view(), &names, &params).context("cannot reduce the windows' features")?;
-    let path = staging.path(FILE)?;
-    reduction.save(&path)?;
+    let batches = || Ok::<_, anyhow::Error>(windows.fitted());
+    let reduction = Reduction::fit_batches(windows.feature_names(), &params, batches).context("cannot reduce the windows' features")?;
+    reduction.save(&staging.path(FILE)?)?;
     let kept = reduction.pca().kept();
-    Ok((json!({"windows": rows.len(), "components": kept}), format!("{} windows, {kept} principal components", rows.len())))
+    Ok((json!({"windows": rows, "components": kept}), format!("{rows} windows, {kept} principal components")))
 }
 
-/// Places of the fitted windows in the embedding: as fitted, or, where that was on a sample of
-/// them, as transformed.
-pub(super) fn places(table: &WindowTable, rows: &[usize], reduction: &Reduction) -> Result<Array2<f64>> {
-    if reduction.is_sampled() {
-        return Ok(reduction.transform(matrix(table, rows, reduction.feature_names().len()).view())?);
+/// Places in the embedding of the windows that a model is fitted on. Of those that the reduction was fitted
+/// on the places are known; where that was a sample of them, or another archive, they are placed.
+pub(crate) fn places(windows: &WindowFiles, reduction: &Reduction, given: bool) -> Result<Array2<f64>> {
+    if !given && !reduction.is_sampled() {
+        return Ok(reduction.embedding().to_owned());
     }
-    Ok(reduction.embedding().to_owned())
-}
-
-/// The clustered features of some rows, rows x features.
-pub(super) fn matrix(table: &WindowTable, rows: &[usize], width: usize) -> Array2<f64> {
-    Array2::from_shape_fn((rows.len(), width), |(i, j)| table.rows[rows[i]].values.get(j).copied().flatten().unwrap_or(f64::NAN))
+    let (mut flat, columns) = (Vec::new(), reduction.embedding().ncols());
+    for batch in windows.fitted() {
+        flat.extend(reduction.transform(batch?.view())?);
+    }
+    Array2::from_shape_vec((flat.len() / columns.max(1), columns), flat).context("cannot hold the embedding")
 }

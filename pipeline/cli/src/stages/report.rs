@@ -16,7 +16,8 @@ use iotriage_store::manifest::{Manifest, Plan};
 use iotriage_store::publish::Staging;
 use serde_json::{Value, json};
 
-use super::{ALL, cluster, clustered_rows, features, ingest, outputs, read_windows, reduce};
+use super::windows::WindowFiles;
+use super::{ALL, cluster, features, ingest, outputs, read_windows, reduce};
 use crate::args::PaletteArg;
 use crate::artifacts::{self, ArchiveReport, CaptureReport};
 use crate::options::{Output, Picture};
@@ -26,7 +27,7 @@ use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "report";
 /// Rises when the same results would give another report.
-const LOGIC_VERSION: u32 = 2;
+const LOGIC_VERSION: u32 = 3;
 
 pub(crate) fn run(picture: &Picture, output: &Output, voice: &Voice) -> Result<()> {
     let layout = &output.layout;
@@ -75,11 +76,15 @@ fn draw(
         root.display()
     );
     let reduction = has(reduce::FILE).then(|| Reduction::load(&root.join(reduce::FILE))).transpose()?;
-    let places = reduction.as_ref().map(|r| reduce::places(&table, &clustered_rows(&table), r)).transpose()?;
+    let windows = WindowFiles::open(layout, inputs)?;
+    let fitted = table.rows.iter().enumerate().filter(|(_, w)| windows.is_fitted(w)).map(|(row, _)| row).collect();
+    let given = parameters.contains_key("model");
+    let places = reduction.as_ref().map(|r| reduce::places(&windows, r, given)).transpose()?;
     let results = Results {
         archive: artifacts::read::<ArchiveReport>(&root.join(ArchiveReport::FILE))?,
         captures,
         table,
+        fitted,
         labels,
         clusters: artifacts::read(&root.join(cluster::CLUSTERS))?,
         reduction,

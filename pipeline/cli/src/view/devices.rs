@@ -24,8 +24,8 @@ pub(super) fn assign(results: &Results) -> (Vec<Key>, Vec<Judged<'_>>) {
         *slot = i;
     }
     let mut embedded = vec![None; results.table.rows.len()];
-    for (at, row) in crate::stages::clustered_rows(&results.table).into_iter().enumerate() {
-        embedded[row] = Some(at);
+    for (at, row) in results.fitted.iter().enumerate() {
+        embedded[*row] = Some(at);
     }
     let judged = results
         .table

@@ -30,6 +30,8 @@ pub(crate) struct Results {
     pub(crate) archive: ArchiveReport,
     pub(crate) captures: Vec<CaptureReport>,
     pub(crate) table: WindowTable,
+    /// Rows of the table that a model is fitted on.
+    pub(crate) fitted: Vec<usize>,
     pub(crate) labels: Vec<LabelRecord>,
     pub(crate) clusters: ClusterReport,
     pub(crate) reduction: Option<Reduction>,

@@ -8,6 +8,7 @@ mod determinism;
 mod diagnosis;
 mod inputs;
 mod lab;
+mod models;
 mod program;
 mod reference;
 mod resume;
