@@ -1,0 +1,124 @@
+//! The property that every reader of a format must have, whatever bytes it is given: it does not panic,
+//! it comes to an end, and each line or record becomes an event, a comment or a finding.
+//!
+//! The fuzz targets below `fixtures/fuzz` include this file, so that they and the tests of this crate
+//! check the same.
+
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+use iotriage_trace::container::{ByteCounter, Compression, open};
+use iotriage_trace::error::TraceError;
+use iotriage_trace::event::EventBatch;
+use iotriage_trace::finding::{ImportLedger, Severity};
+use iotriage_trace::formats::{self, Accounts, EventSource, Format, Input, SNIFF_BYTES};
+use iotriage_trace::pairing::{Pairer, PairingOptions};
+
+/// What reading came to.
+#[derive(Debug)]
+pub(crate) struct Balance {
+    /// Events and completed I/Os.
+    pub(crate) events: u64,
+    pub(crate) accounts: Accounts,
+    pub(crate) ledger: ImportLedger,
+}
+
+/// Reads `bytes` as a file of the format of that name and checks the balance.
+///
+/// `None` if the format refuses the file as a whole, which is an error with its path, or if the bytes
+/// begin as those of a packed file do: what is to be accounted for is its content then.
+pub(crate) fn check(format: &str, bytes: &[u8]) -> Option<Balance> {
+    let format = formats::by_name(format).unwrap_or_else(|| panic!("no format {format}"));
+    format.sniff(bytes.get(..SNIFF_BYTES).unwrap_or(bytes));
+    if with_file(bytes, |path| open(&path, &ByteCounter::new()).is_ok_and(|o| o.compression == Compression::None)) {
+        return check_plain(format, bytes);
+    }
+    None
+}
+
+fn check_plain(format: &dyn Format, bytes: &[u8]) -> Option<Balance> {
+    let mut ledger = ImportLedger::new();
+    let source = with_file(bytes, |path| {
+        let inputs = vec![Input { path, shown: "input".into() }];
+        format.open(inputs, &ByteCounter::new(), &mut ledger)
+    });
+    let mut source = match source {
+        Ok(source) => source,
+        Err(TraceError::UnsupportedVersion { .. } | TraceError::OtherLayout { .. }) => return None,
+        Err(other) => panic!("a plain file is not opened: {other}"),
+    };
+    let events = pair(source.as_mut(), bytes.len() as u64, &mut ledger);
+    let accounts = source.accounts();
+    let balance = Balance { events, accounts, ledger };
+    let count = |kinds: &[&str]| kinds.iter().map(|k| balance.ledger.count(k)).sum::<u64>();
+    let findings = count(&Accounts::UNIT_FINDINGS);
+    assert_eq!(accounts.units, events + accounts.comments + findings, "units: {balance:?}");
+    assert_eq!(accounts.unit_bytes + accounts.skipped_bytes, bytes.len() as u64, "bytes: {balance:?}");
+    if accounts.skipped_bytes > 0 {
+        assert!(count(&Accounts::SKIP_FINDINGS) > 0, "bytes were skipped in silence: {balance:?}");
+        assert!(balance.ledger.worst() >= Severity::DataLoss, "{balance:?}");
+    }
+    if format.descriptor().name != "blktrace" {
+        assert_eq!(accounts.units, lines(bytes), "lines: {balance:?}");
+    }
+    Some(balance)
+}
+
+/// Lines of a text, counted by its ends.
+fn lines(bytes: &[u8]) -> u64 {
+    let ends = bytes.iter().filter(|b| **b == b'\n').count() as u64;
+    ends + u64::from(bytes.last().is_some_and(|b| *b != b'\n'))
+}
+
+/// Reads all events and pairs them; how many there were.
+fn pair(source: &mut dyn EventSource, length: u64, ledger: &mut ImportLedger) -> u64 {
+    let mut pairer = Pairer::new(PairingOptions::default(), "input".into());
+    let mut batch = EventBatch::default();
+    let (mut rows, mut events, mut of_drivers, mut completed, mut batches) = (Vec::new(), 0, 0, 0, 0);
+    loop {
+        batch.clear();
+        let more = source.next_batch(&mut batch, ledger);
+        events += batch.events.len() as u64;
+        of_drivers += batch.events.iter().filter(|e| e.action.is_driver()).count() as u64;
+        completed += batch.completed.len() as u64;
+        pairer.push(&batch, &mut rows);
+        batches += 1;
+        if !more {
+            break;
+        }
+        assert!(batches <= length + 1, "it does not come to an end");
+    }
+    let summary = pairer.finish(&mut rows);
+    assert_eq!(summary.events, events + completed);
+    assert_eq!(summary.rows, rows.len() as u64);
+    let counted: u64 = summary.devices.iter().map(|d| d.counts.total()).sum();
+    let uncounted = summary.ledger.count("too_many_devices");
+    // Events of drivers are of disks, which become devices only where nothing else is logged.
+    let expected = events - of_drivers + completed;
+    assert!(counted <= expected && counted + uncounted >= expected, "every event is counted for its device");
+    assert!(of_drivers > 0 || counted + uncounted == expected, "every event is counted for its device once");
+    if events == 0 {
+        assert_eq!(summary.rows + summary.ledger.count("too_many_devices"), completed, "a completed I/O is a row");
+    }
+    for row in &rows {
+        let issue = row.t_issue.or(row.t_driver_issue);
+        assert!(row.t_queue.or(row.t_insert).or(issue).or(row.t_complete).is_some(), "a row without a time: {row:?}");
+        assert_eq!(row.queue_depth.is_some(), issue.is_some(), "{row:?}");
+    }
+    events + completed
+}
+
+/// Gives `read` a file that holds these bytes.
+fn with_file<T>(bytes: &[u8], read: impl FnOnce(PathBuf) -> T) -> T {
+    thread_local! {
+        // One file for all calls: making a new one takes longer than reading it.
+        static FILE: std::cell::RefCell<tempfile::NamedTempFile> =
+            std::cell::RefCell::new(tempfile::NamedTempFile::new().expect("temporary file"));
+    }
+    FILE.with_borrow_mut(|file| {
+        file.as_file().set_len(0).expect("emptied");
+        file.seek(SeekFrom::Start(0)).expect("at its start");
+        file.write_all(bytes).expect("written");
+        read(file.path().to_path_buf())
+    })
+}
