@@ -11,7 +11,8 @@ use iotriage_trace::container::{ByteCounter, Compression, open};
 use iotriage_trace::error::TraceError;
 use iotriage_trace::event::EventBatch;
 use iotriage_trace::finding::{ImportLedger, Severity};
-use iotriage_trace::formats::{self, Accounts, EventSource, Format, Input, SNIFF_BYTES};
+use iotriage_trace::formats::blkparse::CustomFormat;
+use iotriage_trace::formats::{Accounts, EventSource, Hints, Input, SNIFF_BYTES};
 use iotriage_trace::pairing::{Pairer, PairingOptions};
 
 /// What reading came to.
@@ -28,40 +29,82 @@ pub(crate) struct Balance {
 /// `None` if the format refuses the file as a whole, which is an error with its path, or if the bytes
 /// begin as those of a packed file do: what is to be accounted for is its content then.
 pub(crate) fn check(format: &str, bytes: &[u8]) -> Option<Balance> {
-    let format = formats::by_name(format).unwrap_or_else(|| panic!("no format {format}"));
-    format.sniff(bytes.get(..SNIFF_BYTES).unwrap_or(bytes));
+    check_with(&Hints::default(), format, bytes)
+}
+
+/// Reads what follows the first empty line as a text of blkparse, printed with the formats above it.
+///
+/// `None` also if those are no formats, which is an error that says why.
+pub(crate) fn check_custom(bytes: &[u8]) -> Option<Balance> {
+    let end = bytes.windows(2).position(|w| w == b"\n\n")?;
+    let (head, text) = bytes.split_at(end);
+    let texts: Vec<String> = String::from_utf8_lossy(head).lines().map(str::to_owned).collect();
+    match CustomFormat::parse(&texts) {
+        Ok(custom) => check_with(&Hints { blkparse: Some(custom) }, "blkparse", text.get(2..)?),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+fn check_with(hints: &Hints, format: &str, bytes: &[u8]) -> Option<Balance> {
+    hints.sniff(bytes.get(..SNIFF_BYTES).unwrap_or(bytes));
     if with_file(bytes, |path| open(&path, &ByteCounter::new()).is_ok_and(|o| o.compression == Compression::None)) {
-        return check_plain(format, bytes);
+        return check_plain(hints, format, bytes);
     }
     None
 }
 
-fn check_plain(format: &dyn Format, bytes: &[u8]) -> Option<Balance> {
+fn check_plain(hints: &Hints, format: &str, bytes: &[u8]) -> Option<Balance> {
     let mut ledger = ImportLedger::new();
     let source = with_file(bytes, |path| {
         let inputs = vec![Input { path, shown: "input".into() }];
-        format.open(inputs, &ByteCounter::new(), &mut ledger)
+        hints.open(format, inputs, &ByteCounter::new(), &mut ledger)
     });
-    let mut source = match source {
-        Ok(source) => source,
-        Err(TraceError::UnsupportedVersion { .. } | TraceError::OtherLayout { .. }) => return None,
+    let source = source.unwrap_or_else(|| panic!("no format {format}"));
+    match source {
+        Ok(source) => Some(balance(format, source, &[bytes], ledger)),
+        Err(TraceError::UnsupportedVersion { .. } | TraceError::OtherLayout { .. }) => None,
         Err(other) => panic!("a plain file is not opened: {other}"),
-    };
-    let events = pair(source.as_mut(), bytes.len() as u64, &mut ledger);
+    }
+}
+
+/// Reads the pieces of a rotated text as one log and checks the balance of all.
+pub(crate) fn check_pieces(format: &str, pieces: &[&[u8]]) -> Balance {
+    let files: Vec<_> = pieces
+        .iter()
+        .map(|bytes| {
+            let mut file = tempfile::NamedTempFile::new().expect("temporary file");
+            file.write_all(bytes).expect("written");
+            file
+        })
+        .collect();
+    let inputs = files.iter().map(|f| Input { path: f.path().to_path_buf(), shown: "input".into() }).collect();
+    let mut ledger = ImportLedger::new();
+    let source = Hints::default().open(format, inputs, &ByteCounter::new(), &mut ledger).expect("there is such a format");
+    balance(format, source.expect("plain files are opened"), pieces, ledger)
+}
+
+/// Reads the log that consists of these files, one after the other, to its end.
+fn balance(format: &str, mut source: Box<dyn EventSource>, content: &[&[u8]], mut ledger: ImportLedger) -> Balance {
+    let length = content.iter().map(|bytes| bytes.len() as u64).sum();
+    let events = pair(source.as_mut(), length, &mut ledger);
     let accounts = source.accounts();
     let balance = Balance { events, accounts, ledger };
     let count = |kinds: &[&str]| kinds.iter().map(|k| balance.ledger.count(k)).sum::<u64>();
     let findings = count(&Accounts::UNIT_FINDINGS);
     assert_eq!(accounts.units, events + accounts.comments + findings, "units: {balance:?}");
-    assert_eq!(accounts.unit_bytes + accounts.skipped_bytes, bytes.len() as u64, "bytes: {balance:?}");
+    assert_eq!(accounts.unit_bytes + accounts.skipped_bytes, length, "bytes: {balance:?}");
     if accounts.skipped_bytes > 0 {
         assert!(count(&Accounts::SKIP_FINDINGS) > 0, "bytes were skipped in silence: {balance:?}");
         assert!(balance.ledger.worst() >= Severity::DataLoss, "{balance:?}");
     }
-    if format.descriptor().name != "blktrace" {
-        assert_eq!(accounts.units, lines(bytes), "lines: {balance:?}");
+    if format != "blktrace" {
+        let lines: u64 = content.iter().map(|bytes| lines(bytes)).sum();
+        assert_eq!(accounts.units, lines, "lines: {balance:?}");
     }
-    Some(balance)
+    balance
 }
 
 /// Lines of a text, counted by its ends.
@@ -109,16 +152,17 @@ fn pair(source: &mut dyn EventSource, length: u64, ledger: &mut ImportLedger) ->
 }
 
 /// Gives `read` a file that holds these bytes.
-fn with_file<T>(bytes: &[u8], read: impl FnOnce(PathBuf) -> T) -> T {
+pub(crate) fn with_file<T>(bytes: &[u8], read: impl FnOnce(PathBuf) -> T) -> T {
     thread_local! {
         // One file for all calls: making a new one takes longer than reading it.
         static FILE: std::cell::RefCell<tempfile::NamedTempFile> =
             std::cell::RefCell::new(tempfile::NamedTempFile::new().expect("temporary file"));
     }
     FILE.with_borrow_mut(|file| {
-        file.as_file().set_len(0).expect("emptied");
+        // Not emptied first: ext4 then writes it to the disk each time.
         file.seek(SeekFrom::Start(0)).expect("at its start");
         file.write_all(bytes).expect("written");
+        file.as_file().set_len(bytes.len() as u64).expect("cut");
         read(file.path().to_path_buf())
     })
 }

@@ -41,6 +41,7 @@ impl Machine {
         symlink(machine.path("sys/devices/sdx/sdx1"), machine.path("sys/class/block/sdx1")).expect("linked");
         fs::create_dir_all(machine.path("sys/kernel/debug/block")).expect("made");
         machine.write("sys/kernel/tracing/events/nvme/nvme_setup_cmd/format", "");
+        machine.write("sys/kernel/tracing/events/signal/signal_generate/format", "");
         machine.program("id", "echo 0");
         machine.program("bpftrace", &format!("[ \"$1\" != --version ] || exec echo bpftrace v0\ncp \"$1\" \"$0.script\"\n{bpftrace}"));
         machine.program("blktrace", &format!("[ \"$1\" != -V ] || exec echo blktrace version 0\n{blktrace}"));
@@ -135,6 +136,8 @@ fn what_the_kit_packs_is_read_back_without_a_finding() {
         "@disk[8388608] = (uint64)8388608;",
         "@disk[8388609] = (uint64)8388608;",
         "@disk[8388624] = (uint64)8388624;",
+        "tracepoint:signal:signal_generate\n/args->sig == 23 && args->pid == ",
+        "@disk[8388609] = (uint64)0;",
     ] {
         assert!(script.contains(line), "{line}");
     }

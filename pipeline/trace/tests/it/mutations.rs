@@ -139,6 +139,23 @@ fn inputs_of(format: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|p| fs::read(p).expect("fixture is readable")).collect()
 }
 
+/// The inputs of blkparse's custom formats, each behind its formats and an empty line.
+fn custom_inputs() -> Vec<Vec<u8>> {
+    let mut inputs = Vec::new();
+    for folder in ["ok", "bad"] {
+        let directory = fixtures().join(folder).join("blkparse_custom");
+        let mut paths: Vec<_> = fs::read_dir(directory).expect("listed").map(|e| e.expect("entry").path()).collect();
+        paths.retain(|p| p.extension().is_some_and(|e| e == "format"));
+        paths.sort();
+        for path in paths {
+            let formats = fs::read(&path).expect("fixture is readable");
+            let text = fs::read(path.with_extension("")).expect("fixture is readable");
+            inputs.push([formats.trim_ascii_end(), b"\n\n", &text].concat());
+        }
+    }
+    inputs
+}
+
 fn names() -> Vec<&'static str> {
     formats::ALL.into_iter().map(|f| f.descriptor().name).collect()
 }
@@ -155,6 +172,26 @@ fn the_accounts_of_every_fixture_balance_in_every_format() {
             }
         }
         assert!(events > 0, "{format}");
+    }
+}
+
+#[test]
+fn the_accounts_of_every_text_of_a_custom_format_balance() {
+    let inputs = custom_inputs();
+    assert!(inputs.len() >= 5);
+    for bytes in inputs {
+        let balance = accounting::check_custom(&bytes).expect("its formats are formats");
+        assert!(balance.events > 0, "{balance:?}");
+    }
+}
+
+#[test]
+fn pieces_of_a_rotated_log_are_accounted_for_together() {
+    for format in names().into_iter().filter(|name| *name != "blktrace") {
+        let inputs = inputs_of(format);
+        let pieces: Vec<&[u8]> = inputs.iter().take(3).map(Vec::as_slice).collect();
+        let balance = accounting::check_pieces(format, &pieces);
+        assert!(pieces.len() > 1 && balance.events > 0, "{format}: {balance:?}");
     }
 }
 
@@ -210,6 +247,21 @@ proptest! {
             apply(&mut bytes, change);
         }
         accounting::check(format, &bytes);
+    }
+
+    #[test]
+    fn damaged_custom_formats_and_their_texts_leave_the_accounts_balanced(
+        which in any::<Index>(),
+        changes in prop::collection::vec(any_change(), 0..12),
+    ) {
+        thread_local! {
+            static INPUTS: Vec<Vec<u8>> = custom_inputs();
+        }
+        let mut bytes = INPUTS.with(|inputs| inputs[which.index(inputs.len())].clone());
+        for change in &changes {
+            apply(&mut bytes, change);
+        }
+        accounting::check_custom(&bytes);
     }
 
     #[test]
