@@ -2,7 +2,7 @@
 
 use crate::event::EventBatch;
 use crate::finding::ImportLedger;
-use crate::formats::EventSource;
+use crate::formats::{Accounts, EventSource};
 use crate::names::NameUpdate;
 use crate::record::Clock;
 
@@ -46,5 +46,9 @@ impl EventSource for Shifted {
             shift(&mut loss.t_end);
         }
         more
+    }
+
+    fn accounts(&self) -> Accounts {
+        self.source.accounts()
     }
 }

@@ -10,7 +10,7 @@ use super::completed::field::DiskNames;
 use super::line_tallies::{LineLosses, OtherEvents};
 use super::pieces::{LaterPieces, LineTimes, NextPiece, PieceTimes};
 use super::reorder::Reorder;
-use super::{EventSource, Format, FormatDescriptor, Input, SNIFF_BYTES, Sniff};
+use super::{Accounts, EventSource, Format, FormatDescriptor, Input, SNIFF_BYTES, Sniff};
 use crate::container::{ByteCounter, read_finding};
 use crate::error::TraceError;
 use crate::event::{BlockEvent, EventBatch};
@@ -39,6 +39,8 @@ pub struct LineReader {
     buf: Vec<u8>,
     pos: usize,
     end: usize,
+    /// Bytes of the text before the buffer's first.
+    base: u64,
     eof: bool,
     number: u64,
     error: Option<io::Error>,
@@ -47,12 +49,17 @@ pub struct LineReader {
 impl LineReader {
     /// Starts before the first line.
     pub fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { reader, buf: vec![0; BUFFER_BYTES], pos: 0, end: 0, eof: false, number: 0, error: None }
+        Self { reader, buf: vec![0; BUFFER_BYTES], pos: 0, end: 0, base: 0, eof: false, number: 0, error: None }
     }
 
     /// Number of the line returned last, from 1.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// The lines returned so far and their bytes, ends included.
+    pub fn accounts(&self) -> Accounts {
+        Accounts { units: self.number, unit_bytes: self.base + self.pos as u64, ..Accounts::default() }
     }
 
     /// The error that ended the text early, once.
@@ -120,6 +127,7 @@ impl LineReader {
 
     fn refill(&mut self) {
         self.buf.copy_within(self.pos..self.end, 0);
+        self.base += self.pos as u64;
         self.end -= self.pos;
         self.pos = 0;
         match self.reader.read(self.buf.get_mut(self.end..).unwrap_or_default()) {
@@ -284,6 +292,8 @@ pub struct LineSource<P> {
     disks: DiskNames,
     reorder: Reorder,
     any_io: bool,
+    /// Of the pieces before this one; comments of this one, too.
+    accounts: Accounts,
     others: OtherEvents,
     losses: LineLosses,
     later: LaterPieces,
@@ -300,6 +310,7 @@ impl<P: LineParser> LineSource<P> {
             disks: DiskNames::default(),
             reorder: Reorder::new(),
             any_io: false,
+            accounts: Accounts::default(),
             others: OtherEvents::default(),
             losses: LineLosses::default(),
             later: LaterPieces::default(),
@@ -363,6 +374,7 @@ impl<P: LineParser> EventSource for LineSource<P> {
                         NextPiece::Opened(lines, shown) => {
                             // Lines are counted anew.
                             self.others.report(&self.shown, true, ledger);
+                            self.accounts.add(&self.lines.accounts());
                             (self.lines, self.shown) = (lines, shown);
                             continue;
                         }
@@ -411,7 +423,8 @@ impl<P: LineParser> EventSource for LineSource<P> {
                     self.losses.seen(event.cpu, event.time, batch);
                 }
                 // Made an event of above.
-                Parsed::Driver(..) | Parsed::Other => {}
+                Parsed::Driver(..) => {}
+                Parsed::Other => self.accounts.comments += 1,
                 Parsed::OtherEvent { time, cpu, name } => {
                     self.others.count(name, number);
                     self.losses.seen(cpu, time, batch);
@@ -427,7 +440,7 @@ impl<P: LineParser> EventSource for LineSource<P> {
                         None => self.losses.at_once(LossKind::SequenceGap, count, batch),
                     }
                 }
-                Parsed::Foreign if line.iter().all(u8::is_ascii_whitespace) => {}
+                Parsed::Foreign if line.iter().all(u8::is_ascii_whitespace) => self.accounts.comments += 1,
                 Parsed::Foreign => {
                     note(ledger, &self.shown, number, ("foreign_line", Severity::Notice), ("line", "a line of the format"), || {
                         quoted(line)
@@ -440,6 +453,12 @@ impl<P: LineParser> EventSource for LineSource<P> {
             }
         }
         true
+    }
+
+    fn accounts(&self) -> Accounts {
+        let mut all = self.accounts;
+        all.add(&self.lines.accounts());
+        all
     }
 }
 

@@ -5,6 +5,7 @@
 //! in order of completion, and reports what it could not read. It gives events no meaning; that is
 //! [`pairing`](crate::pairing)'s. To add a format: a folder here, a line in [`ALL`].
 
+mod accounts;
 mod biosnoop;
 mod biosnoop_bt;
 pub mod blkparse;
@@ -26,6 +27,7 @@ mod tracepoint;
 
 use std::sync::Arc;
 
+pub use accounts::Accounts;
 pub use hints::Hints;
 
 use crate::container::{self, ByteCounter, Limits, Opened, Source};
@@ -131,6 +133,9 @@ pub trait EventSource: Send {
     /// Appends the next events (or completed I/Os) to `batch`, about [`EventBatch::EVENTS`] of them,
     /// in time order as far as the log allows. `false` once there are no more.
     fn next_batch(&mut self, batch: &mut EventBatch, ledger: &mut ImportLedger) -> bool;
+
+    /// What became of the content read so far. It balances once there are no more events.
+    fn accounts(&self) -> Accounts;
 }
 
 /// Every format, in the order in which they are asked.

@@ -23,7 +23,7 @@ const START_NS: i64 = 2 * SECOND;
 /// The same, for devices known to take longer, at most.
 const START_MAX_NS: i64 = 60 * SECOND;
 /// Completions without an issue kept until it shows whether issues are still logged.
-const MAX_TAIL: usize = 1024;
+const MAX_TAIL: usize = 1 << 16;
 /// A closing completion that has not come by then will not.
 const HELD_NS: i64 = 60 * SECOND;
 /// A merged bio whose request is long gone was merged in a way that its extent does not show.

@@ -7,6 +7,7 @@
 //! | `dump` | rows and findings as text |
 //! | `driver` | commands of a driver and the requests that they are part of |
 //! | `golden` | every input below `fixtures/ok` and `fixtures/bad` against its `.expected` |
+//! | `accounting` | each line or record is an event, a comment or a finding; shared with the fuzz targets |
 //! | `archive` | directories, links, special files, ids |
 //! | `one_request` | one I/O as five tools log it |
 //! | `traps` | the list of traps against the inputs and tests that it names |
@@ -19,16 +20,22 @@
 //! | `hostile_containers` | random bytes and random damage of containers |
 //! | `packing` | packs bytes and makes tars for them |
 //! | `properties` | random bytes and random damage of logs |
+//! | `mutations` | damaged inputs of every format against `accounting` |
 //! | `blkparse` | event counts against blkparse's own |
+//! | `btt` | the phases of requests against btt's own |
+//! | `collect` | the capture kit with stubs for tracers |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
 //! | `sample_table` | every public sample of the blktrace family: read, and every line accounted for |
 //! | `public_samples` | real captures that are not part of the project, where present |
 
 #![allow(clippy::print_stderr)]
 
+mod accounting;
 mod align;
 mod archive;
 mod blkparse;
+mod btt;
+mod collect;
 mod containers;
 mod custom_format;
 mod described;
@@ -37,6 +44,7 @@ mod dump;
 mod golden;
 mod hostile_containers;
 mod in_tars;
+mod mutations;
 mod one_request;
 mod packing;
 mod pieces;

@@ -13,6 +13,7 @@ use super::record::{Header, MAX_HEADER_BYTES, MIN_HEADER_BYTES, Magic, Version};
 use crate::container::read_finding;
 use crate::event::{Action, BlockEvent, EventBatch};
 use crate::finding::{Finding, ImportLedger, Position, Severity};
+use crate::formats::Accounts;
 use crate::loss::{LossKind, LossSpan};
 use crate::names::{NameUpdate, comm_text};
 
@@ -76,6 +77,7 @@ pub(super) struct CpuFile {
     unreadable: u64,
     /// Added to the log's times to bring them on the capture's clock.
     offset_ns: i64,
+    accounts: Accounts,
 }
 
 /// Why a file is not read.
@@ -86,8 +88,8 @@ pub(super) enum Refused {
     Version(u8),
     /// Its magic names version 8, but nothing in it is laid out like that.
     OtherLayout,
-    /// No record was found in it.
-    NoRecord,
+    /// No record was found in it; what became of its bytes.
+    NoRecord(Accounts),
     /// It cannot be read at all.
     Unreadable(io::Error),
 }
@@ -116,6 +118,7 @@ impl CpuFile {
             last_raw_time: None,
             unreadable: 0,
             offset_ns: 0,
+            accounts: Accounts::default(),
         };
         if let Err(error) = file.refill() {
             if file.end == 0 {
@@ -137,7 +140,7 @@ impl CpuFile {
             None => {
                 let starts_with = file.filled().get(..4).unwrap_or_default().to_vec();
                 if !file.resynchronise(None, &starts_with, ledger) {
-                    return Err(Refused::NoRecord);
+                    return Err(Refused::NoRecord(file.accounts));
                 }
             }
         }
@@ -147,6 +150,11 @@ impl CpuFile {
     /// Sets what is to be added to the log's times.
     pub(super) fn set_offset(&mut self, offset_ns: i64) {
         self.offset_ns = offset_ns;
+    }
+
+    /// What became of what was read so far.
+    pub(super) fn accounts(&self) -> Accounts {
+        self.accounts
     }
 
     /// Looks through the first buffer, without taking anything from it, for what the clock is.
@@ -312,6 +320,8 @@ impl CpuFile {
     }
 
     fn consume(&mut self) {
+        self.accounts.units += 1;
+        self.accounts.unit_bytes += self.head_len as u64;
         self.pos += self.head_len;
         self.head_len = 0;
         self.head_pdu = 0;
@@ -375,6 +385,7 @@ impl CpuFile {
             || format!("{left} bytes, then the end of the file"),
             ledger,
         );
+        self.accounts.skipped_bytes += left as u64;
         self.pos = self.end;
         self.unreadable += 1;
         self.note_loss_at_end(batch);
@@ -414,6 +425,7 @@ impl CpuFile {
             self.refill_noting(ledger);
         };
         let skipped = self.position() - start;
+        self.accounts.skipped_bytes += skipped;
         self.unreadable += 1;
         ledger.record(Finding {
             path: self.shown.to_string(),
@@ -445,9 +457,10 @@ impl CpuFile {
         let pdu = self.buf.get(start..start + self.head_pdu).unwrap_or_default();
         match header.notification(pdu, self.big_endian) {
             Notification::Process(comm) => {
-                batch.names.push(NameUpdate::Process { pid: header.pid, time: self.on_clock(header.time), name: comm_text(comm) })
+                batch.names.push(NameUpdate::Process { pid: header.pid, time: self.on_clock(header.time), name: comm_text(comm) });
+                self.accounts.comments += 1;
             }
-            Notification::Timestamp(_) | Notification::Message => {}
+            Notification::Timestamp(_) | Notification::Message => self.accounts.comments += 1,
             Notification::Unknown => self.note(
                 "unknown_notification",
                 Severity::Notice,

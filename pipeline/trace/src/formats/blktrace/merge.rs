@@ -10,7 +10,7 @@ use crate::container::{ByteCounter, read_finding};
 use crate::error::TraceError;
 use crate::event::EventBatch;
 use crate::finding::{Finding, ImportLedger, Position, Severity};
-use crate::formats::{EventSource, Input};
+use crate::formats::{Accounts, EventSource, Input};
 use crate::record::Clock;
 
 /// A k-way merge over the files of a capture.
@@ -19,6 +19,8 @@ pub(super) struct MergedFiles {
     heads: BinaryHeap<Reverse<(HeadKey, usize)>>,
     clock: Clock,
     started: bool,
+    /// Of files without a record.
+    refused: Accounts,
 }
 
 impl MergedFiles {
@@ -29,8 +31,9 @@ impl MergedFiles {
     pub(super) fn open(inputs: Vec<Input>, counter: &ByteCounter, ledger: &mut ImportLedger) -> Result<Self, TraceError> {
         let mut files = Vec::new();
         let mut first_error = None;
+        let mut refused = Accounts::default();
         for input in inputs {
-            match open_file(&input, counter, ledger) {
+            match open_file(&input, counter, &mut refused, ledger) {
                 Ok(Some(file)) => files.push(file),
                 Ok(None) => {}
                 Err(error) => {
@@ -56,12 +59,17 @@ impl MergedFiles {
         for file in &mut files {
             file.set_offset(offset_ns);
         }
-        Ok(Self { files, heads: BinaryHeap::new(), clock, started: false })
+        Ok(Self { files, heads: BinaryHeap::new(), clock, started: false, refused })
     }
 }
 
 /// Opens one file; `None` for an empty one or one without a record, which is a finding.
-fn open_file(input: &Input, counter: &ByteCounter, ledger: &mut ImportLedger) -> Result<Option<CpuFile>, TraceError> {
+fn open_file(
+    input: &Input,
+    counter: &ByteCounter,
+    refused: &mut Accounts,
+    ledger: &mut ImportLedger,
+) -> Result<Option<CpuFile>, TraceError> {
     let opened = input.open(counter)?;
     match CpuFile::open(opened.reader, input.shown.clone(), ledger) {
         Ok(file) => Ok(Some(file)),
@@ -71,7 +79,10 @@ fn open_file(input: &Input, counter: &ByteCounter, ledger: &mut ImportLedger) ->
             Ok(None)
         }
         // Reported as lost synchronisation already.
-        Err(Refused::NoRecord) => Ok(None),
+        Err(Refused::NoRecord(accounts)) => {
+            refused.add(&accounts);
+            Ok(None)
+        }
         Err(Refused::Version(version)) => Err(TraceError::UnsupportedVersion { path: input.source.shown_path(), version }),
         Err(Refused::OtherLayout) => Err(TraceError::OtherLayout { path: input.source.shown_path() }),
         Err(Refused::Unreadable(reason)) => Err(TraceError::Read { path: input.source.shown_path(), reason }),
@@ -135,5 +146,12 @@ impl EventSource for MergedFiles {
             }
         }
         true
+    }
+
+    fn accounts(&self) -> Accounts {
+        self.files.iter().fold(self.refused, |mut sum, file| {
+            sum.add(&file.accounts());
+            sum
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! The event log of a bpftrace script on the block tracepoints: one line per Q, I, D or C.
+//! The event log of a bpftrace script on the block tracepoints: a line for each event, in one of two forms.
 //!
 //! ```text
 //! Attaching 4 probes...
@@ -8,12 +8,23 @@
 //! C 29825120330 266338304 4456 8 WM 0
 //! ```
 //!
-//! Letter, `nsecs`, `dev` (`major << 20 | minor`), first sector, sectors, RWBS; then for Q pid and
-//! comm, for C the error. The script stands in the project's lab recipe. A sector of 2^64 - 1 means
-//! none (flushes, passthrough). There are no merges, requeues or CPUs in it.
+//! Letter, `nsecs`, `dev` (`major << 20 | minor`), first sector, sectors, RWBS; then for C the error, for
+//! the others pid and comm, which only Q must have. The letters are blktrace's: besides these R, G, M, F,
+//! A, and X with the sector of the split in place of the length. A sector of 2^64 - 1 means none (flushes,
+//! passthrough). There are no CPUs in it. The script of the lab recipe logs the four.
+//!
+//! Or the tracepoint's name, `nsecs`, CPU, thread and what ftrace prints of it, which is read in
+//! [`tracepoint`](super::tracepoint). This is how the capture kit, `fixtures/collect/`, logs: it needs the
+//! thread and CPU to tell which command of a driver carries out which request.
+//!
+//! ```text
+//! block_rq_issue 29824951990 1 9 259,0 R 4096 () 35648 + 8 [postgres]
+//! nvme_setup_cmd 29824951002 1 9 nvme0: disk=nvme0n1, qid=2, cmdid=7, nsid=1, cmd=(0x2 slba=4456, len=0)
+//! ```
 
 use super::lines::{LineFormat, LineParser, Parsed, decimal, decimal32, word};
 use super::rwbs::parse_rwbs;
+use super::tracepoint::{Head, parse_payload};
 use super::{Format, FormatDescriptor, Phases};
 use crate::event::{Action, BlockEvent};
 use crate::names::NameId;
@@ -23,7 +34,7 @@ use crate::record::{Clock, DeviceId};
 pub(super) const BPFTRACE: &dyn Format = &LineFormat {
     descriptor: &FormatDescriptor {
         name: "bpftrace",
-        title: "bpftrace event log, Q/I/D/C lines",
+        title: "bpftrace event log, lines of Q, I, D, C or of tracepoints",
         clock: "CLOCK_MONOTONIC",
         ordering: "by CPU buffer, out of time order by milliseconds; restored",
         units: "ns, 512 B sectors",
@@ -48,6 +59,14 @@ impl LineParser for Line {
             b"I" => Action::Insert,
             b"D" => Action::Issue,
             b"C" => Action::Complete,
+            b"R" => Action::Requeue,
+            b"G" => Action::GetRequest,
+            b"M" => Action::BackMerge,
+            b"F" => Action::FrontMerge,
+            b"A" => Action::Remap,
+            b"X" => Action::Split,
+            // `@disk[8388608]: 8388608`: a map, printed as the script ends.
+            letter if letter.starts_with(b"@") => return Parsed::Other,
             // `Attaching 4 probes...`, since 0.22 `Attached 4 probes`.
             b"Attaching" | b"Attached" => return Parsed::Other,
             // `Lost 42 events`
@@ -58,10 +77,23 @@ impl LineParser for Line {
                     _ => Parsed::Foreign,
                 };
             }
-            _ => return Parsed::Foreign,
+            name => return parse_tracepoint(name, rest),
         };
         parse_fields(action, rest)
     }
+}
+
+/// `NAME nsecs cpu tid PAYLOAD`
+fn parse_tracepoint<'a>(event: &'a [u8], rest: &'a [u8]) -> Parsed<'a> {
+    let is_name = event.contains(&b'_') && event.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'_');
+    let (time, rest) = word(rest);
+    let (cpu, rest) = word(rest);
+    let (tid, payload) = word(rest);
+    let time_ns = decimal(time).and_then(|t| i64::try_from(t).ok());
+    let (true, Some(time_ns), Some(cpu), Some(pid)) = (is_name, time_ns, decimal32(cpu), decimal32(tid)) else {
+        return Parsed::Foreign;
+    };
+    parse_payload(&Head { comm: None, pid, cpu, time, event, payload }, time_ns)
 }
 
 fn parse_fields(action: Action, rest: &[u8]) -> Parsed<'_> {
@@ -74,17 +106,22 @@ fn parse_fields(action: Action, rest: &[u8]) -> Parsed<'_> {
     let Some(device) = decimal32(dev) else { return bad("device", "unsigned integer", dev) };
     let (sector, rest) = word(rest);
     let Some(sector_number) = decimal(sector) else { return bad("sector", "unsigned integer", sector) };
-    let (sectors, rest) = word(rest);
-    let Some(bytes) = decimal32(sectors).map(|n| u64::from(n) * 512) else {
-        return bad("nr_sector", "unsigned integer", sectors);
-    };
+    let (length, rest) = word(rest);
+    let (mut bytes, mut split_at) = (0, 0);
+    if action == Action::Split {
+        let Some(at) = decimal(length) else { return bad("new_sector", "unsigned integer", length) };
+        split_at = at;
+    } else {
+        let Some(sectors) = decimal32(length) else { return bad("nr_sector", "unsigned integer", length) };
+        bytes = u64::from(sectors) * 512;
+    }
     let (rwbs, rest) = word(rest);
     let Some((op, flags)) = parse_rwbs(rwbs) else { return bad("rwbs", "a combination of letters like WS", rwbs) };
     let mut event = BlockEvent {
         time: time_ns,
         sector: if sector_number == u64::MAX { 0 } else { sector_number },
         bytes,
-        split_at: 0,
+        split_at,
         device: DeviceId::from_kernel(device),
         cpu: 0,
         pid: 0,
@@ -95,30 +132,29 @@ fn parse_fields(action: Action, rest: &[u8]) -> Parsed<'_> {
         flags,
         passthrough: false,
     };
-    match action {
-        Action::Queue => {
-            let (pid, rest) = word(rest);
-            let Some(pid_number) = decimal32(pid) else { return bad("pid", "unsigned integer", pid) };
-            event.pid = pid_number;
-            let Some(comm) = rest.strip_prefix(b" ") else { return bad("comm", "a thread's name", rest) };
-            Parsed::Event(event, Some(comm))
-        }
-        Action::Complete => {
-            let (error, _) = word(rest);
-            let digits = error.strip_prefix(b"-").unwrap_or(error);
-            let Some(errno) = decimal32(digits).and_then(|e| i32::try_from(e).ok()) else {
-                return bad("error", "an errno", error);
-            };
-            event.error = -errno;
-            Parsed::Event(event, None)
-        }
-        _ => Parsed::Event(event, None),
+    if action == Action::Complete {
+        let (error, _) = word(rest);
+        let digits = error.strip_prefix(b"-").unwrap_or(error);
+        let Some(errno) = decimal32(digits).and_then(|e| i32::try_from(e).ok()) else {
+            return bad("error", "an errno", error);
+        };
+        event.error = -errno;
+        return Parsed::Event(event, None);
     }
+    let (pid, rest) = word(rest);
+    if pid.is_empty() && action != Action::Queue {
+        return Parsed::Event(event, None);
+    }
+    let Some(pid_number) = decimal32(pid) else { return bad("pid", "unsigned integer", pid) };
+    event.pid = pid_number;
+    let Some(comm) = rest.strip_prefix(b" ") else { return bad("comm", "a thread's name", rest) };
+    Parsed::Event(event, Some(comm))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::lines::Disk;
     use crate::record::{Flags, Op};
 
     fn event(line: &str) -> (BlockEvent, Option<String>) {
@@ -156,8 +192,42 @@ mod tests {
     }
 
     #[test]
+    fn every_step_may_carry_its_thread() {
+        let (e, name) = event("D 29824951002 266338304 4456 8 WM 11 kworker/1:1H");
+        assert_eq!((e.action, e.pid, name.as_deref()), (Action::Issue, 11, Some("kworker/1:1H")));
+        let (e, name) = event("R 29824951002 266338304 4456 8 WM");
+        assert_eq!((e.action, e.pid, name), (Action::Requeue, 0, None));
+        for (letter, action) in
+            [("G", Action::GetRequest), ("M", Action::BackMerge), ("F", Action::FrontMerge), ("A", Action::Remap), ("I", Action::Insert)]
+        {
+            assert_eq!(event(&format!("{letter} 1 8388608 4456 8 R 9 opt cgu.0")).0.action, action);
+        }
+    }
+
+    #[test]
+    fn a_split_has_the_sector_of_its_second_part_and_no_length() {
+        let (e, _) = event("X 29824951002 266338304 4456 5000000000 R 9 fio");
+        assert_eq!((e.action, e.sector, e.split_at, e.bytes), (Action::Split, 4456, 5_000_000_000, 0));
+    }
+
+    #[test]
+    fn lines_of_the_driver_are_read_as_tracepoints() {
+        let line = b"nvme_setup_cmd 29824951002 1 9 nvme0: disk=nvme0n1, qid=2, cmdid=7, nsid=1, cmd=(0x2 slba=4456, len=7)";
+        let Parsed::Driver(e, disk, name) = Line.parse(line) else { panic!("{:?}", Line.parse(line)) };
+        assert_eq!((e.action, e.time, e.cpu, e.pid), (Action::DriverIssue, 29_824_951_002, 1, 9));
+        assert_eq!((e.op, e.sector, e.bytes, disk, name), (Op::Read, 4456, 8, Disk::Named(b"nvme0n1"), None));
+        // A block event in that form is one.
+        let (e, name) = event("block_rq_issue 29824951002 1 9 254,0 WM 4096 () 4456 + 8 [fio]");
+        assert_eq!((e.action, e.time, e.cpu, e.bytes, name.as_deref()), (Action::Issue, 29_824_951_002, 1, 4096, Some("fio")));
+        for foreign in ["nvme_setup_cmd x 1 9 nvme0:", "hello 1 2 3 x", "Nvme_setup 1 2 3 x", "nvme_setup_cmd"] {
+            assert_eq!(Line.parse(foreign.as_bytes()), Parsed::Foreign, "{foreign}");
+        }
+    }
+
+    #[test]
     fn lost_events_and_the_preamble_are_told_from_foreign_lines() {
         assert_eq!(Line.parse(b"Attaching 4 probes..."), Parsed::Other);
+        assert_eq!(Line.parse(b"@disk[8388608]: 8388608"), Parsed::Other);
         assert_eq!(Line.parse(b"Lost 42 events"), Parsed::Lost { count: 42, cpu: None });
         assert_eq!(Line.parse(b"Lost in thought"), Parsed::Foreign);
         assert_eq!(Line.parse(b"hello"), Parsed::Foreign);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::lines::{Line, LineReader, whole_lines};
 use super::pieces::{LaterPieces, NextPiece, PieceTimes, TableTimes};
-use super::{EventSource, Format, FormatDescriptor, Input, Sniff};
+use super::{Accounts, EventSource, Format, FormatDescriptor, Input, Sniff};
 use crate::container::{ByteCounter, read_finding};
 use crate::error::TraceError;
 use crate::event::{CompletedIo, EventBatch};
@@ -143,6 +143,8 @@ struct CompletedSource<P> {
     notes: Notes,
     interner: NameInterner,
     order: CompletionOrder,
+    /// Of the pieces before this one; comments of this one, too.
+    accounts: Accounts,
     last_time: i64,
     later: LaterPieces,
 }
@@ -182,6 +184,7 @@ impl<P: TableParser> CompletedSource<P> {
             notes,
             interner: NameInterner::default(),
             order: CompletionOrder::default(),
+            accounts: Accounts::default(),
             last_time: 0,
             later: LaterPieces::default(),
         }
@@ -206,6 +209,7 @@ impl<P: TableParser> EventSource for CompletedSource<P> {
                     }
                     match self.later.open_next(ledger) {
                         NextPiece::Opened(lines, shown) => {
+                            self.accounts.add(&self.lines.accounts());
                             (self.lines, self.notes.shown) = (lines, shown);
                             continue;
                         }
@@ -242,13 +246,13 @@ impl<P: TableParser> EventSource for CompletedSource<P> {
                     let expected = "a start or end time (iosnoop -ts prints both)";
                     self.notes.note(ledger, ("no_time", Severity::DataLoss), ("time", expected), || quoted(line));
                 }
-                Row::Header | Row::Other => {}
+                Row::Header | Row::Other => self.accounts.comments += 1,
                 Row::Lost(count) => {
                     let kind = ("lost_events", Severity::DataLoss);
                     self.notes.note(ledger, kind, ("", "every event"), || format!("{count} lost by the tracer"));
                     batch.losses.push(loss(self.last_time, LossKind::SequenceGap, count));
                 }
-                Row::Foreign if line.iter().all(u8::is_ascii_whitespace) => {}
+                Row::Foreign if line.iter().all(u8::is_ascii_whitespace) => self.accounts.comments += 1,
                 Row::Foreign => {
                     self.notes.note(ledger, ("foreign_line", Severity::Notice), ("line", "a line of the format"), || quoted(line));
                 }
@@ -262,5 +266,11 @@ impl<P: TableParser> EventSource for CompletedSource<P> {
             }
         }
         true
+    }
+
+    fn accounts(&self) -> Accounts {
+        let mut all = self.accounts;
+        all.add(&self.lines.accounts());
+        all
     }
 }

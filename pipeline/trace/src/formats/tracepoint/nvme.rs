@@ -74,7 +74,7 @@ fn printed_command<'a>(payload: &'a [u8], event: &mut BlockEvent) -> Result<(), 
     event.op = match command {
         // Names that the kernel does not know are printed as their number.
         b"nvme_cmd_flush" | b"0x0" | b"0" => Op::Flush,
-        b"nvme_cmd_write" | b"0x1" | b"1" | b"nvme_cmd_zone_append" => Op::Write,
+        b"nvme_cmd_write" | b"0x1" | b"1" | b"nvme_cmd_zone_append" | b"0x7d" => Op::Write,
         b"nvme_cmd_read" | b"0x2" | b"2" => Op::Read,
         b"nvme_cmd_write_zeroes" | b"0x8" | b"8" => Op::WriteZeroes,
         b"nvme_cmd_dsm" | b"0x9" | b"9" if attributes & DEALLOCATE != 0 => Op::Discard,
@@ -251,6 +251,9 @@ mod tests {
             ("nvme_cmd_read slba=0, len=65535, ctrl=0x0, dsmgmt=0, reftag=0", Op::Read, 65536),
             ("nvme_cmd_write_zeroes slba=0, len=0, control=0x0, dsmgmt=0, reftag=0", Op::WriteZeroes, 1),
             ("nvme_cmd_flush cdw10=00 00 00", Op::Flush, 0),
+            ("0x0 nr=0, attributes=0", Op::Flush, 0),
+            ("0x7d slba=524288, len=7", Op::Write, 8),
+            ("0x9 nr=0, attributes=4", Op::Discard, 0),
             ("nvme_cmd_dsm nr=0, attributes=4", Op::Discard, 0),
             ("nvme_cmd_dsm nr=0, attributes=1", Op::Other, 0),
             ("nvme_cmd_resv_report cdw10=00 00", Op::Other, 0),
