@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `align` | clocks of captures of the same I/Os |
+//! | `joined_logs` | such captures joined: recordings, tables, logs of a driver |
 //! | `script` | blktrace files made from a readable script |
 //! | `dump` | rows and findings as text |
 //! | `driver` | commands of a driver and the requests that they are part of |
@@ -30,6 +31,7 @@ mod described;
 mod driver;
 mod dump;
 mod golden;
+mod joined_logs;
 mod one_request;
 mod pieces;
 mod properties;
