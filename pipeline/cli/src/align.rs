@@ -12,9 +12,10 @@ use iotriage_trace::align::{Agreement, ClockMap, Group, JoinSource, PairTally, P
 use iotriage_trace::capture::{Capture, DiscoverOptions, ReadOptions, discover_with};
 use iotriage_trace::container::ByteCounter;
 use iotriage_trace::error::TraceError;
-use iotriage_trace::finding::Severity;
+use iotriage_trace::finding::{ImportLedger, Severity};
 use serde_json::{Value, json};
 
+use crate::inspect;
 use crate::stages::align::{Sampled, grouping, sample};
 use crate::voice::Voice;
 
@@ -53,7 +54,7 @@ struct Pair {
 }
 
 pub(crate) fn run(paths: &[PathBuf], discover: &DiscoverOptions, as_json: bool, voice: &Voice) -> Result<ExitCode> {
-    let hosts = hosts(paths, discover)?;
+    let (hosts, passed_over) = hosts(paths, discover)?;
     ensure!(
         hosts.iter().any(|h| h.captures.len() > 1),
         "nothing to align: no host has more than one log there; give two logs of one host, or a folder with both"
@@ -64,33 +65,41 @@ pub(crate) fn run(paths: &[PathBuf], discover: &DiscoverOptions, as_json: bool, 
     }
     let text = if as_json {
         let hosts: Vec<Value> = found.iter().map(document).collect();
-        format!("{}\n", serde_json::to_string_pretty(&json!({"hosts": hosts}))?)
+        format!("{}\n", serde_json::to_string_pretty(&json!({"hosts": hosts, "findings": serde_json::to_value(&passed_over)?}))?)
     } else {
-        found.iter().map(table::describe).collect()
+        let hosts: String = found.iter().map(table::describe).collect();
+        hosts + &inspect::findings("Passed over", &passed_over)
     };
     if !voice.is_quiet() {
         crate::voice::print(&text)?;
     }
     let sampled = || found.iter().flat_map(|f| &f.sampled);
-    let lost = sampled().any(|s| s.as_ref().map_or(true, |s| s.summary.ledger.worst() >= Severity::DataLoss));
+    let worst = |s: &Result<Sampled, TraceError>| s.as_ref().map_or(Severity::Error, |s| s.summary.ledger.worst());
+    let lost = sampled().map(worst).chain([passed_over.worst()]).any(|w| w >= Severity::DataLoss);
     let none = found.iter().all(|f| f.groups.is_empty());
     Ok(if lost || none { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// The captures below one path by their hosts; below several paths as those of one host.
-fn hosts(paths: &[PathBuf], discover: &DiscoverOptions) -> Result<Vec<Host>> {
-    let mut by_host: BTreeMap<String, Vec<Capture>> = BTreeMap::new();
+/// The captures below one path by their hosts, below several paths as those of one host; and what is no
+/// capture there.
+fn hosts(paths: &[PathBuf], discover: &DiscoverOptions) -> Result<(Vec<Host>, ImportLedger)> {
+    let mut passed_over = ImportLedger::new();
     let [one] = paths else {
         let mut captures = Vec::new();
         for path in paths {
-            captures.extend(discover_with(path, discover)?.captures.into_iter().map(|c| named_for(path, c)));
+            let found = discover_with(path, discover)?;
+            passed_over.merge(&found.ledger);
+            captures.extend(found.captures.into_iter().map(|c| named_for(path, c)));
         }
-        return Ok(vec![Host { name: "the logs given".to_owned(), captures }]);
+        return Ok((vec![Host { name: "the logs given".to_owned(), captures }], passed_over));
     };
-    for capture in discover_with(one, discover)?.captures {
+    let found = discover_with(one, discover)?;
+    passed_over.merge(&found.ledger);
+    let mut by_host: BTreeMap<String, Vec<Capture>> = BTreeMap::new();
+    for capture in found.captures {
         by_host.entry(capture.host.clone()).or_default().push(capture);
     }
-    Ok(by_host.into_iter().map(|(name, captures)| Host { name, captures }).collect())
+    Ok((by_host.into_iter().map(|(name, captures)| Host { name, captures }).collect(), passed_over))
 }
 
 /// With several paths ids may be equal: they are told apart by what was typed.

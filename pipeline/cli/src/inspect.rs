@@ -172,7 +172,8 @@ fn forbids(capture: &Capture, summary: &CaptureSummary) -> Vec<&'static str> {
     lines
 }
 
-fn findings(title: &str, ledger: &ImportLedger) -> String {
+/// Findings by kind with the first examples.
+pub(crate) fn findings(title: &str, ledger: &ImportLedger) -> String {
     let mut text = String::new();
     for entry in ledger.entries() {
         text.push_str(&format!("{title}: {} {} x {}\n", entry.severity.name(), thousands(entry.count), entry.kind));

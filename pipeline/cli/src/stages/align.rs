@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::ingest::parameters;
+use super::ingest::parameters_of_each;
 use crate::artifacts;
 use crate::options::Output;
 use crate::runner::{Partition, run_stage};
@@ -102,16 +102,13 @@ pub(crate) fn run(discovery: &Discovery, inputs: &[Vec<FileEntry>], output: &Out
     for (host, captures) in &hosts {
         let mut files: Vec<FileEntry> = captures.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
         files.sort();
-        // How each is read matters, not only what it is.
-        let read_by = captures.iter().map(|(c, _)| Ok((c.id.as_str(), parameters(c)?))).collect::<Result<Vec<_>>>()?;
-        let read_by = serde_json::to_string(&read_by).context("cannot serialise the captures")?;
         let captures: Vec<&Capture> = captures.iter().map(|(c, _)| *c).collect();
         partitions.push(Partition {
             plan: Plan {
                 stage: STAGE,
                 partition: (*host).to_owned(),
                 logic_version: LOGIC_VERSION,
-                parameters: BTreeMap::from([("captures".to_owned(), read_by)]),
+                parameters: parameters_of_each(&captures)?,
                 inputs: files,
             },
             make: Box::new(move |staging| make(host, &captures, staging)),

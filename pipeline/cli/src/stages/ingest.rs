@@ -92,13 +92,22 @@ fn plan(id: &str, parameters: BTreeMap<String, String>, inputs: Vec<FileEntry>) 
 
 /// What joined captures' rows and report depend on: what each depends on by itself, and how they are aligned.
 fn joint_parameters(joint: &Joint<'_>) -> Result<BTreeMap<String, String>> {
-    let members = joint.captures.iter().map(|c| parameters(c)).collect::<Result<Vec<_>>>()?;
-    let members = serde_json::to_string(&members).context("cannot serialise the parameters")?;
-    Ok(BTreeMap::from([("alignment".to_owned(), align::parameter(joint.group)?), ("members".to_owned(), members)]))
+    let mut parameters = parameters_of_each(&joint.captures)?;
+    parameters.insert("alignment".to_owned(), align::parameter(joint.group)?);
+    Ok(parameters)
+}
+
+/// What the rows of each of several captures depend on, by its id.
+pub(crate) fn parameters_of_each(captures: &[&Capture]) -> Result<BTreeMap<String, String>> {
+    let of = |capture: &&Capture| {
+        let all = serde_json::to_string(&parameters(capture)?).context("cannot serialise the parameters")?;
+        Ok((format!("of {}", capture.id), all))
+    };
+    captures.iter().map(of).collect()
 }
 
 /// What a capture's rows and report depend on beside the content of its files.
-pub(crate) fn parameters(capture: &Capture) -> Result<BTreeMap<String, String>> {
+fn parameters(capture: &Capture) -> Result<BTreeMap<String, String>> {
     let mut parameters = BTreeMap::from([("host".to_owned(), capture.host.clone()), ("format".to_owned(), capture.format.clone())]);
     let mut also = |name: &str, value: &dyn Fn() -> Result<String>, is_there: bool| -> Result<()> {
         if is_there {

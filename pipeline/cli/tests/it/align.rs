@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use iotriage_fixtures::archive::{TempArchive, of_scenarios};
-use iotriage_fixtures::{lab_a, root};
+use iotriage_fixtures::{lab_a, root, shared_lab};
 
 use crate::program::{assert_same_files, iotriage, run};
 
@@ -53,6 +53,43 @@ fn align_says_how_four_tracers_of_the_same_ios_agree() {
     for word in ["The same I/Os in 4 logs", "residual sd ns", "1 request_insert", "3 bio_queue"] {
         assert!(text.out.contains(word), "\"{word}\" is not in: {}", text.out);
     }
+}
+
+#[test]
+fn the_lab_set_beside_the_project_is_one_group_and_what_is_no_log_is_named() {
+    let Some(lab) = shared_lab("A") else {
+        eprintln!("skipped: the shared lab sets are not there");
+        return;
+    };
+    let ran = iotriage(&["align", "--json", lab.join("healthy_mixed").to_str().unwrap()]);
+    let all: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let groups = all["hosts"][0]["groups"].as_array().unwrap();
+    assert_eq!((groups.len(), groups[0]["captures"].as_array().map(Vec::len)), (1, Some(4)), "{}", ran.out);
+    let clocks: Vec<_> = groups[0]["captures"].as_array().unwrap().iter().map(|c| c["clock"].as_str().unwrap()).collect();
+    assert_eq!(clocks, ["unix", "monotonic", "monotonic", "monotonic"]);
+    for pair in groups[0]["pairs"].as_array().unwrap() {
+        assert!(pair["matched_share"].as_f64().unwrap() >= 0.99 && pair["residual_sd_ns"].as_f64().unwrap() < 50_000.0, "{pair}");
+    }
+    for name in ["perf.data", "trace.dat"] {
+        assert!(all["findings"].to_string().contains(name), "{}", all["findings"]);
+    }
+}
+
+#[test]
+fn what_archive_toml_says_of_a_log_holds_for_the_joined_capture_and_a_change_of_it_is_seen() {
+    let (archive, out) = (four_logs(), tempfile::tempdir().unwrap());
+    let said = |model: &str| {
+        let text = format!("kernel = \"6.1.0-50-amd64\"\n[devices.\"8:0\"]\nname = \"sda\"\nmodel = \"{model}\"\n");
+        fs::write(archive.path().join("archive.toml"), text).unwrap();
+        let ran = iotriage(&["ingest", archive.path().to_str().unwrap(), "-o", out.path().to_str().unwrap(), "--align"]);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let report = fs::read(out.path().join("captures/healthy_mixed%2Bhealthy_mixed%7Ejoined.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+        let disk = report["devices"].as_array().unwrap().iter().find(|d| d["device"] == "8:0").cloned().unwrap();
+        (report["kernel"].clone(), disk["name"].clone(), disk["model"].clone())
+    };
+    assert_eq!(said("one"), ("6.1.0-50-amd64".into(), "sda".into(), "one".into()));
+    assert_eq!(said("two"), ("6.1.0-50-amd64".into(), "sda".into(), "two".into()));
 }
 
 #[test]

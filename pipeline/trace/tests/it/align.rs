@@ -1,20 +1,12 @@
-//! Clocks: synthetic captures whose offset, drift and I/Os are known, captures that must not be
-//! aligned, and the lab's recordings of the same I/Os by four tracers.
+//! Clocks: synthetic captures whose offset, drift and I/Os are known, and captures that must not be aligned.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iotriage_trace::align::{
-    Alignment, JoinSource, Joined, Joiner, Point, PointTimes, Refusal, Sketch, SketchBuilder, estimate, group, merged, read_joined,
-};
-use iotriage_trace::capture::{Capture, ReadOptions, discover};
-use iotriage_trace::error::TraceError;
-use iotriage_trace::formats::Phases;
-use iotriage_trace::record::{Clock, DeviceId, Flags, IoRecord, Op};
+use iotriage_trace::align::{Alignment, JoinSource, Joined, Joiner, Refusal, Sketch, SketchBuilder, estimate, merged};
+use iotriage_trace::record::{DeviceId, Flags, IoRecord, Op};
 use proptest::prelude::*;
 
-use crate::fixtures;
-
-const NUMBER: DeviceId = DeviceId { major: 8, minor: 0 };
+pub(crate) const NUMBER: DeviceId = DeviceId { major: 8, minor: 0 };
 
 /// splitmix64: the tests' own numbers, the same on every machine.
 #[derive(Debug, Clone)]
@@ -40,7 +32,7 @@ impl Random {
 }
 
 /// What happened: issue, completion, sector, length in bytes and operation of each I/O.
-fn workload(seed: u64, ios: usize, places: u64) -> Vec<(i64, i64, u64, u64, Op)> {
+pub(crate) fn workload(seed: u64, ios: usize, places: u64) -> Vec<(i64, i64, u64, u64, Op)> {
     let mut random = Random(seed);
     let mut t = 0;
     let mut all: Vec<_> = (0..ios)
@@ -295,156 +287,4 @@ fn an_io_cut_off_by_the_end_of_one_log_is_completed_by_another_or_is_no_row() {
     assert_eq!(lost.iter().map(|l| (l.source, l.row.sector)).collect::<Vec<_>>(), [(0, 64)]);
     let whole = merged(out.remove(0).rows.into_iter().map(|(_, row)| row).collect()).expect("a row");
     assert_eq!((whole.t_issue, whole.t_complete), (Some(1_000_000), Some(1_100_010)));
-}
-
-/// The captures of `healthy_mixed` by format, all of the same I/Os.
-fn recordings() -> Vec<Capture> {
-    let blktrace_and_bpftrace = discover(&fixtures().join("lab/A/healthy_mixed")).expect("captures are found").captures;
-    let texts = discover(&fixtures().join("align")).expect("captures are found").captures;
-    let mut all: Vec<_> = blktrace_and_bpftrace.into_iter().chain(texts).collect();
-    all.sort_by(|a, b| a.format.cmp(&b.format));
-    assert_eq!(all.iter().map(|c| c.format.as_str()).collect::<Vec<_>>(), ["blktrace", "bpftrace", "perf_script", "trace_cmd"]);
-    all
-}
-
-fn sketched(capture: &Capture) -> (Sketch, Clock, Phases) {
-    let mut builder = SketchBuilder::new(1 << 16);
-    let mut clock = Clock::Relative;
-    let summary = capture
-        .read_batches::<TraceError>(&ReadOptions::default(), &mut |c, rows| {
-            clock = c;
-            rows.drain(..).for_each(|row| builder.push(&row));
-            Ok(())
-        })
-        .expect("is read");
-    (builder.finish(), clock, summary.phases)
-}
-
-/// Joins those of the recordings that `keep` holds for; the joined I/Os, and the formats in the order of
-/// the sources.
-fn joined(keep: &dyn Fn(&Capture) -> bool) -> (Vec<Joined>, Vec<String>) {
-    let captures: Vec<_> = recordings().into_iter().filter(|c| keep(c)).collect();
-    let (out, formats, _) = join_all(&captures);
-    (out, formats)
-}
-
-/// Joins these captures, which must be one group; the joined I/Os and the formats of the sources.
-fn join_all(captures: &[Capture]) -> (Vec<Joined>, Vec<String>, BTreeMap<DeviceId, DeviceId>) {
-    let sketches: Vec<_> = captures.iter().map(sketched).collect();
-    let grouping = group(&sketches.iter().map(|(s, clock, phases)| (s, *clock, *phases)).collect::<Vec<_>>());
-    assert_eq!((grouping.groups.len(), grouping.alone.len()), (1, 0), "{:?}", grouping.alone);
-    let found = &grouping.groups[0];
-    let source = |m: &iotriage_trace::align::Member| JoinSource {
-        map: m.map,
-        tolerance_ns: m.tolerance_ns,
-        devices: found.devices.clone(),
-        only_reads_and_writes: sketches[m.capture].0.only_reads_and_writes,
-    };
-    let sources: Vec<_> = found.members.iter().map(|m| (&captures[m.capture], source(m), ReadOptions::default())).collect();
-    let mut out = Vec::new();
-    read_joined::<TraceError>(&sources, &mut |batch| {
-        out.append(batch);
-        Ok(())
-    })
-    .expect("is read");
-    (out, found.members.iter().map(|m| captures[m.capture].format.clone()).collect(), found.devices.clone())
-}
-
-#[test]
-fn a_table_of_biosnoop_without_queue_times_and_with_a_name_joins_the_blktrace() {
-    // What biosnoop would have printed beside the blktrace: times from its first line on, in
-    // microseconds, latencies in hundredths of milliseconds, a device by name.
-    let blktrace = recordings().remove(0);
-    let mut rows = Vec::new();
-    blktrace.read(&mut |row| rows.push(row)).expect("is read");
-    rows.retain(|r| r.bytes > 0 && r.t_issue.is_some() && r.t_complete.is_some());
-    let first = rows[500].t_complete.expect("has one");
-    let mut table = String::from("TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n");
-    for row in &rows[500..] {
-        let (issue, complete) = (row.t_issue.expect("has one"), row.t_complete.expect("has one"));
-        let op = if row.op == Op::Write { 'W' } else { 'R' };
-        let (time, latency) = ((complete - first) as f64 / 1e9, (complete - issue) as f64 / 1e6);
-        table.push_str(&format!(
-            "{time:<11.6} {:14} {:<7} {:9} {op} {:<10} {:<6} {latency:7.2}\n",
-            "fio", row.pid, "sda", row.sector, row.bytes
-        ));
-    }
-    let place = tempfile::tempdir().expect("temporary directory");
-    std::fs::write(place.path().join("biosnoop.txt"), table).expect("written");
-    let biosnoop = discover(place.path()).expect("is found").captures.remove(0);
-    let (joined, formats, devices) = join_all(&[biosnoop, blktrace]);
-    assert_eq!(formats, ["blktrace", "biosnoop"]);
-    assert_eq!(devices, BTreeMap::from([(DeviceId::from_name(b"sda").expect("a name"), NUMBER)]));
-    let both: Vec<_> = joined.iter().filter(|j| j.rows.len() == 2).collect();
-    assert_eq!(both.len(), rows.len() - 500);
-    // Its rounding is all that is left between the clocks.
-    let apart = |j: &&Joined| (j.rows[0].1.t_complete.unwrap_or(0) - j.rows[1].1.t_complete.unwrap_or(0)).abs();
-    assert!(both.iter().map(apart).max().unwrap_or(0) <= 1_000);
-    assert!(both.iter().all(|j| j.rows[1].1.device == NUMBER && j.rows[1].1.t_queue.is_none()));
-}
-
-#[test]
-fn four_tracers_of_the_same_ios_are_joined_nearly_all() {
-    let (ios, formats) = joined(&|_| true);
-    assert_eq!(formats[0], "blktrace", "the one with a wall clock is the reference");
-    let of_device: Vec<_> = ios.iter().filter(|j| j.rows[0].1.device == NUMBER && j.rows.iter().any(|(s, _)| *s == 0)).collect();
-    for (source, format) in formats.iter().enumerate().skip(1) {
-        let share = of_device.iter().filter(|j| j.rows.iter().any(|(s, _)| *s == source)).count() as f64 / of_device.len() as f64;
-        eprintln!("{}: {:.2} % of {}", format, 100.0 * share, of_device.len());
-        assert!(share >= 0.99, "{}: {share}", format);
-    }
-    let mut times = PointTimes::new();
-    ios.iter().for_each(|io| times.add(io));
-    for (source, format) in formats.iter().enumerate().skip(1) {
-        let residual = times.between((Point::Complete, 0), (Point::Complete, source)).expect("was measured");
-        eprintln!("{}: residual {:.0} ns, farthest {} ns", format, residual.standard_deviation(), residual.farthest());
-        // Measured by hand with Python over the I/Os whose place occurs once: 15.7, 37.5 and 39.9 us.
-        assert!(residual.standard_deviation() < 50_000.0 && residual.mean().abs() < 20_000.0, "{residual:?}");
-    }
-}
-
-#[test]
-fn what_three_other_tracers_say_of_an_io_is_what_blktrace_says_within_the_residual() {
-    let (alone, three) = joined(&|c| c.format != "blktrace");
-    // How far the reference of the three and blktrace put each point apart.
-    let (all, formats) = joined(&|_| true);
-    let reference = formats.iter().position(|f| *f == three[0]).expect("is among them");
-    let mut times = PointTimes::new();
-    all.iter().for_each(|io| times.add(io));
-    let residual = |point| {
-        let m = times.between((point, 0), (point, reference)).expect("was measured");
-        m.mean().abs() + 3.0 * m.standard_deviation()
-    };
-    // By issue order at a place: what blktrace saw, and what the others make of it together.
-    let by_place = |rows: Vec<IoRecord>| {
-        let mut all: BTreeMap<(u64, u64), Vec<IoRecord>> = BTreeMap::new();
-        for row in rows.into_iter().filter(|r| r.device == NUMBER && r.bytes > 0 && r.t_issue.is_some() && r.t_complete.is_some()) {
-            all.entry((row.sector, row.bytes)).or_default().push(row);
-        }
-        all
-    };
-    let theirs = by_place(alone.into_iter().filter_map(|j| merged(j.rows.into_iter().map(|(_, r)| r).collect())).collect());
-    let mut blktrace = Vec::new();
-    recordings()[0].read(&mut |row| blktrace.push(row)).expect("is read");
-    let (mut compared, mut d2c, mut q2d) = (0, Vec::new(), Vec::new());
-    for (place, rows) in by_place(blktrace) {
-        // Only where the place was visited once, so that nothing rests on our own matching.
-        let ([a], Some([b])) = (rows.as_slice(), theirs.get(&place).map(Vec::as_slice)) else { continue };
-        compared += 1;
-        let apart =
-            |from: fn(&IoRecord) -> Option<i64>, to: fn(&IoRecord) -> Option<i64>| Some(((to(a)? - from(a)?) - (to(b)? - from(b)?)).abs());
-        d2c.extend(apart(|r| r.t_issue, |r| r.t_complete));
-        q2d.extend(apart(|r| r.t_queue, |r| r.t_issue));
-    }
-    assert!(compared > 4_000, "{compared} I/Os could be compared");
-    let bounds = [
-        ("D2C", d2c, residual(Point::RequestIssue) + residual(Point::Complete)),
-        ("Q2D", q2d, residual(Point::BioQueue) + residual(Point::RequestIssue)),
-    ];
-    for (name, mut apart, bound) in bounds {
-        apart.sort_unstable();
-        let (middle, most) = (apart[apart.len() / 2], apart[apart.len() * 99 / 100]);
-        eprintln!("{name}: {} I/Os, median {middle} ns apart, 99 % within {most} ns, residual bound {bound:.0} ns", apart.len());
-        assert!(apart.len() > 4_000 && (most as f64) < bound, "{name}: 99 % within {most} ns, not {bound:.0}");
-    }
 }

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `align` | clocks of captures of the same I/Os |
+//! | `joined_logs` | such captures joined: recordings, tables, logs of a driver |
 //! | `script` | blktrace files made from a readable script |
 //! | `dump` | rows and findings as text |
 //! | `driver` | commands of a driver and the requests that they are part of |
@@ -45,6 +46,7 @@ mod golden;
 mod hostile_containers;
 mod in_tars;
 mod mutations;
+mod joined_logs;
 mod one_request;
 mod packing;
 mod pieces;
