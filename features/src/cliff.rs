@@ -3,17 +3,20 @@
 use crate::occupancy::Walk;
 use crate::registry::{FeatureDef, Source};
 use crate::requests::micros;
-use crate::view::{WindowView, mean_and_variance};
+use crate::view::WindowView;
 use crate::window::WindowRow;
 
 /// A sub-interval is low below this share of the usual completions.
 const LOW: f64 = 0.3;
 /// Windows on either side that a period is sought in.
 const NEIGHBOURS: usize = 4;
-/// The least autocorrelation that makes a period.
-const LEAST_CORRELATION: f64 = 0.3;
-/// The least rise of the peaks (95th percentile) over the median, log10: a factor of two.
+/// The least rise of the spikes (98th percentile) over the median, log10: a factor of two.
 const LEAST_RISE: f64 = 0.301;
+/// Fewer distances than this are no rhythm.
+const FEWEST_DISTANCES: usize = 4;
+/// The most that distances deviate on average from their median, as a share of it. Spikes at random
+/// deviate by about their median.
+const MOST_DEVIATION: f64 = 0.35;
 
 /// Evidence: sub-intervals in which nothing moves.
 pub(crate) const STALL_SHARE: FeatureDef = FeatureDef {
@@ -55,8 +58,8 @@ pub(crate) const MAX_GAP_MS: FeatureDef = FeatureDef {
 pub(crate) const SPIKE_PERIOD_S: FeatureDef = FeatureDef {
     name: "spike_period_s",
     unit: "s",
-    formula: "lag of the highest peak >= 0.3 of the autocorrelation of x_j, x_j = log10 of the larger of the longest lat completed in sub-interval j and the age of the oldest I/O outstanding at its end; up to 4 adjacent windows on either side",
-    doc: "Period of latency spikes. Empty without a rhythm, without spikes of a factor of two over the median, and in edge windows.",
+    formula: "median distance of the onsets of spikes of x_j, x_j = log10 of the larger of the longest lat completed in sub-interval j and the age of the oldest I/O outstanding at its end; a spike begins above the middle between median and 0.98 quantile of x; up to 4 adjacent windows on either side",
+    doc: "Period of latency spikes. Empty for fewer than five of them, without a rhythm (mean deviation above 0.35 of the period), without a rise of a factor of two over the median, and in edge windows.",
     clustered: false,
     source: Source::Neighbourhood,
 };
@@ -132,37 +135,38 @@ pub(crate) fn spike_period_s(rows: &[WindowRow], pulses: &[Vec<f64>], at: usize)
     }
     let signal: Vec<f64> = pulses.get(first..=last)?.iter().flatten().copied().collect();
     let sub_intervals = pulses.get(at)?.len();
-    let lag = period(&signal)?;
-    Some(lag as f64 * length as f64 / 1e9 / sub_intervals as f64)
+    let distance = period(&signal)?;
+    Some(distance * length as f64 / 1e9 / sub_intervals as f64)
 }
 
-/// The lag of the highest peak of the autocorrelation, from 2 to half the signal.
-fn period(signal: &[f64]) -> Option<usize> {
-    let (mean, variance) = mean_and_variance(signal.iter().copied())?;
+/// The usual distance of spikes in sub-intervals: the median of the distances between their onsets,
+/// where these are regular.
+fn period(signal: &[f64]) -> Option<f64> {
     let mut sorted = signal.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let rise = sorted.get(sorted.len() * 95 / 100)? - sorted.get(sorted.len() / 2)?;
-    if variance <= 0.0 || rise < LEAST_RISE {
+    let usual = *sorted.get(sorted.len() / 2)?;
+    let rise = sorted.get(sorted.len() * 98 / 100)? - usual;
+    if rise < LEAST_RISE {
         return None;
     }
-    let correlation = |lag: usize| {
-        let products = signal.iter().zip(signal.iter().skip(lag)).map(|(a, b)| (a - mean) * (b - mean));
-        products.sum::<f64>() / (signal.len() - lag) as f64 / variance
-    };
-    let values: Vec<f64> = (1..=signal.len() / 2 + 1).map(correlation).collect();
-    // A window of three: the middle one, at lag index + 2, is a peak.
-    let peaks = values.windows(3).enumerate().filter_map(|(index, three)| match *three {
-        [before, here, after] if here >= LEAST_CORRELATION && here > before && here >= after => Some((index + 2, here)),
-        _ => None,
-    });
-    let mut best: Option<(usize, f64)> = None;
-    for (lag, value) in peaks {
-        // Multiples of the period peak as high: a later peak must be clearly higher.
-        if best.is_none_or(|(_, highest)| value > highest * 1.2) {
-            best = Some((lag, value));
+    // A spike begins above half of the rise and has ended below a quarter of it.
+    let mut onsets = Vec::new();
+    let mut inside = signal.first().is_some_and(|&x| x > usual + rise / 2.0);
+    for (at, &x) in signal.iter().enumerate() {
+        if !inside && x > usual + rise / 2.0 {
+            onsets.push(at as f64);
+            inside = true;
+        } else if x < usual + rise / 4.0 {
+            inside = false;
         }
     }
-    best.map(|(lag, _)| lag)
+    let distances: Vec<f64> = onsets.iter().zip(onsets.iter().skip(1)).map(|(a, b)| b - a).collect();
+    if distances.len() < FEWEST_DISTANCES {
+        return None;
+    }
+    let period = median(distances.clone())?;
+    let deviation = distances.iter().map(|d| (d - period).abs()).sum::<f64>() / distances.len() as f64;
+    (deviation <= MOST_DEVIATION * period).then_some(period)
 }
 
 /// Median of any values, the mean of the middle two for an even number.
@@ -180,7 +184,23 @@ mod tests {
     #[test]
     fn period_of_a_spike_every_seven_sub_intervals_is_seven() {
         let signal: Vec<f64> = (0..140).map(|k| if k % 7 == 3 { 5.0 } else { 2.0 }).collect();
-        assert_eq!(period(&signal), Some(7));
+        assert_eq!(period(&signal), Some(7.0));
+    }
+
+    #[test]
+    fn a_rhythm_that_sways_has_the_median_of_its_distances() {
+        // Onsets at 10, 30, 52, 70, 91, 110, each four long: distances 20, 22, 18, 21, 19, median 20.
+        let onsets = [10, 30, 52, 70, 91, 110];
+        let signal: Vec<f64> = (0..130).map(|k| if onsets.iter().any(|&o| (o..o + 4).contains(&k)) { 5.0 } else { 2.0 }).collect();
+        assert_eq!(period(&signal), Some(20.0));
+    }
+
+    #[test]
+    fn spikes_at_random_have_no_period() {
+        // Distances 3, 40, 5, 61, 4, 20: median 12.5, mean deviation (9.5 + 27.5 + 7.5 + 48.5 + 8.5 + 7.5) / 6 = 18.2.
+        let onsets = [5, 8, 48, 53, 114, 118, 138];
+        let signal: Vec<f64> = (0..160).map(|k| if onsets.contains(&k) { 5.0 } else { 2.0 }).collect();
+        assert_eq!(period(&signal), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! - [`Trust`] grades how complete a window is.
 //!
 //! One file holds one family of features: `latency`, `throughput`, `queue`, `arrival`,
-//! `locality`, `control`, `errors`, `cliff`, `process`. To add a feature, define it in its family
+//! `locality`, `control`, `errors`, `cliff`, `service`, `process`. To add a feature, define it in its family
 //! and give it a line in `registry`.
 //!
 //! What does not live here: reading logs (`iotriage-trace`), Parquet schemas and writing
@@ -29,6 +29,7 @@ mod queue;
 mod registry;
 mod requests;
 mod scan;
+mod service;
 mod throughput;
 mod trust;
 mod view;

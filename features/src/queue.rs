@@ -1,5 +1,6 @@
 //! How many I/Os wait where: queue depth, device depth, waiting with the device idle or full.
 
+use crate::latency::LATENCY_P50_US;
 use crate::occupancy::Walk;
 use crate::registry::{FeatureDef, Source};
 use crate::view::WindowView;
@@ -95,6 +96,33 @@ pub(crate) const FULL_WAIT_SHARE: FeatureDef = FeatureDef {
         let time = w.device_time();
         let full = (1..=time.deepest()).filter(|held| held * 10 >= time.deepest() * 9);
         both_phases(w).then(|| share_of_time(w, full.map(|held| time.waiting_ns(held)).sum()))
+    }),
+};
+
+/// Evidence: the device's load by the I/Os that completed.
+pub(crate) const SERVED_DEPTH: FeatureDef = FeatureDef {
+    name: "served_depth",
+    unit: "I/Os",
+    formula: "sum of D2C over the window's completions / observed time",
+    doc: "Mean number of I/Os in the device by Little's law. Unlike device_depth it does not count what never comes back. Empty where the log lacks issues.",
+    clustered: false,
+    source: Source::Kernel(|w| {
+        let held: i128 = w.rows.clone().filter_map(|row| w.slice.requests.device_ns(row)).map(i128::from).sum();
+        w.phases.issue.then(|| held as f64 / (w.observed.1 - w.observed.0).max(1) as f64)
+    }),
+};
+
+/// Evidence: whether what waits also comes through.
+pub(crate) const ACCOUNTED_SHARE: FeatureDef = FeatureDef {
+    name: "accounted_share",
+    unit: "1",
+    formula: "n x median lat / (mean_depth x observed time)",
+    doc: "Little's law with the median: near 1 where what is outstanding is what is completed, some tenths where few requests wait long. Far below in a stall, or where lost records leave requests outstanding that are long done. Empty where nothing is outstanding or no latency is known.",
+    clustered: false,
+    source: Source::Kernel(|w| {
+        let taken = w.n() as f64 * w.aggregate(LATENCY_P50_US.name)? * 1e3;
+        let held = w.slice.outstanding.integral(w.observed.0, w.observed.1);
+        (held > 0).then(|| taken / held as f64)
     }),
 };
 

@@ -93,6 +93,19 @@ pub(crate) const IOPS_PINNED: FeatureDef = FeatureDef {
     }),
 };
 
+/// Evidence: how regular completions are.
+pub(crate) const COMPLETION_DISPERSION: FeatureDef = FeatureDef {
+    name: "completion_dispersion",
+    unit: "1",
+    formula: "population variance / mean of completions in the sub-intervals",
+    doc: "1 for completions at random, about 0.2 for a disk that is never idle, below 0.1 for a limiter that lets one through at fixed intervals. Unlike iops_cv it does not depend on how many fall into a sub-interval. Empty without completions.",
+    clustered: false,
+    source: Source::Kernel(|w| {
+        let (mean, variance) = mean_and_variance(w.sub_intervals().map(|rows| rows.len() as f64).collect::<Vec<_>>().into_iter())?;
+        (mean > 0.0).then(|| variance / mean)
+    }),
+};
+
 fn throughput_entropy(w: &WindowView<'_>) -> f64 {
     let bytes_of = |rows| w.slice.requests.bytes.get::<std::ops::Range<usize>>(rows).unwrap_or_default().iter().sum::<u64>();
     let parts: Vec<u64> = w.sub_intervals().map(bytes_of).collect();

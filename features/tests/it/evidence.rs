@@ -209,3 +209,67 @@ fn latency_spikes_have_a_period_across_windows() {
     let calm: Vec<Io> = (0..180).map(|k| io(k * 50, k * 50, k * 50 + 5)).collect();
     assert_eq!(evidence(&windows_of(&calm, &info(9), &params())[4], "spike_period_s"), None);
 }
+
+#[test]
+fn service_times_are_of_small_requests_at_shallow_depth() {
+    // Nine reads at depth 1 and 2 of 10..90 us; one at depth 3 and one of 128 KiB do not count, nor
+    // does a write that is forced through the cache. Median 50 us; place floor(8 * 0.1) = 0 is 10 us.
+    let mut ios: Vec<Io> = (1..=9).map(|k| io(k * 100, k * 100, k * 110).depth(1 + (k % 2) as u32)).collect();
+    ios.push(io(0, 0, 900).depth(3));
+    ios.push(io(0, 0, 900).depth(1).sized(131_072));
+    ios.push(io(0, 0, 900).depth(1).op("write").flags(FUA));
+    let row = window_of(&ios);
+    says(&row, "service_read_us", 50.0);
+    says(&row, "service_p10_us", 10.0);
+    assert_eq!(evidence(&row, "service_write_us"), None, "too few");
+    assert_eq!(evidence(&row, "service_large_us"), None, "too few");
+    let large: Vec<Io> = (1..=8).map(|k| io(0, 0, k * 100).depth(1).op("write").sized(131_072 + 65_536 * (k as u64 % 2))).collect();
+    let row = window_of(&large);
+    // Place floor(7 / 2) = 3 is 400 us; four of 128 and four of 192 KiB.
+    says(&row, "service_large_us", 400.0);
+    says(&row, "service_large_kib", 160.0);
+}
+
+#[test]
+fn a_device_crawls_while_it_holds_a_request_ten_times_longer_than_most() {
+    // Ten reads of 10 us: 0.75 quantile 10 us, so 100 us are allowed. Held: [200 + 100, 600) and
+    // [450 + 100, 700) of two others: their union is 400 us of 1000.
+    let mut ios: Vec<Io> = (0..10).map(|k| io(k * 15, k * 15, k * 15 + 10)).collect();
+    ios.push(io(200, 200, 600));
+    ios.push(io(450, 450, 700));
+    says(&window_of(&ios), "crawl_share", 0.4);
+    // One that is held into the next window counts in both: [700 + 100, 1000) here.
+    ios.push(io(700, 700, 1500));
+    let rows = windows_of(&ios, &info(2), &params());
+    says(&rows[0], "crawl_share", 0.6);
+    // Flushes are slow by nature.
+    ios.pop();
+    ios.push(io(800, 800, 990).op("flush").sized(0));
+    says(&window_of(&ios), "crawl_share", 0.4);
+}
+
+#[test]
+fn completions_at_fixed_intervals_have_no_dispersion() {
+    // One in each of 20 sub-intervals; then two in every other one: mean 1, variance 1.
+    let even: Vec<Io> = (0..20).map(|k| io(k * 50, k * 50, k * 50 + 5)).collect();
+    says(&window_of(&even), "completion_dispersion", 0.0);
+    let pairs: Vec<Io> = (0..20).map(|k| io(k / 2 * 100, k / 2 * 100, k / 2 * 100 + 5 + k % 2)).collect();
+    says(&window_of(&pairs), "completion_dispersion", 1.0);
+}
+
+#[test]
+fn depth_by_littles_law_leaves_out_what_never_comes_back() {
+    // Ten of 40 us in the queue and 60 us in the device, one after the other: 0.6 in the device, all
+    // accounted for. One more that never completes adds 1 to the depth over the whole window.
+    let mut ios: Vec<Io> = (0..10).map(|k| io(k * 100, k * 100 + 40, k * 100 + 100)).collect();
+    // The last completes at the window's end: one more window of the same.
+    ios.extend((10..20).map(|k| io(k * 100 - 1, k * 100 + 39, k * 100 + 99)));
+    ios.remove(9);
+    let rows = windows_of(&ios, &info(2), &params());
+    says(&rows[0], "served_depth", 9.0 * 60.0 / 1000.0);
+    // In the second: ten of 100 us complete; of the first, 1 us lies in the window before.
+    says(&rows[1], "served_depth", 0.6);
+    says(&rows[1], "accounted_share", 1000.0 / 999.0);
+    ios.push(io(0, 0, None));
+    says(&windows_of(&ios, &info(2), &params())[1], "accounted_share", 1000.0 / 1999.0);
+}

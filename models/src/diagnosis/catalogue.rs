@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::calibration::Calibration;
 use super::quantity::Quantity;
 
 /// The catalogue that is built in, `models/catalogue.toml`.
@@ -17,6 +18,9 @@ pub struct Catalogue {
     pub version: u32,
     /// A best score below this is "cannot tell". In (0, 1).
     pub floor: f64,
+    /// How the strength of the evidence translates into a probability of being right.
+    #[serde(default)]
+    pub calibration: Calibration,
     /// The eight classes, by number.
     #[serde(rename = "class")]
     pub classes: Vec<Class>,
@@ -53,6 +57,9 @@ pub struct Cause {
     /// What to do about it.
     #[serde(rename = "remedy", default)]
     pub remedies: Vec<Remedy>,
+    /// Whether it comes and goes: a quiet window between two that show it belongs to it.
+    #[serde(default)]
+    pub recurs: bool,
 }
 
 /// A soft condition on one column: 0 at `none_at`, 1 at `full_at`, linear between, constant
@@ -93,6 +100,13 @@ pub struct Condition {
     /// Alternatives, of which the best counts.
     #[serde(default)]
     pub any: Vec<Condition>,
+    /// A further column without which this one says nothing: a share of waiting is 0 in a log that
+    /// does not tell of waiting. Empty for none.
+    #[serde(default)]
+    pub needs: String,
+    /// What is asked where the column cannot be said; the best counts. Empty for nothing.
+    #[serde(default)]
+    pub instead: Vec<Condition>,
 }
 
 fn one() -> f64 {
@@ -148,6 +162,7 @@ impl Catalogue {
         if numbers != [1, 2, 3, 4, 5, 6, 7, 8] {
             return fail(format!("class numbers are {numbers:?}, must be 1 to 8 in order"));
         }
+        catalogue.calibration.check().map_err(CatalogueError::Content)?;
         let mut names = BTreeSet::new();
         for cause in catalogue.causes().map(|(_, c)| c) {
             if !names.insert(&cause.name) {
@@ -176,8 +191,8 @@ impl Catalogue {
     /// The columns that the rules read, sorted.
     pub fn columns(&self) -> BTreeSet<&str> {
         fn of<'a>(condition: &'a Condition, into: &mut BTreeSet<&'a str>) {
-            into.extend([condition.column.as_str(), condition.over.as_str()].into_iter().filter(|c| !c.is_empty()));
-            condition.any.iter().for_each(|c| of(c, into));
+            into.extend([&condition.column, &condition.over, &condition.needs].map(String::as_str).into_iter().filter(|c| !c.is_empty()));
+            condition.any.iter().chain(&condition.instead).for_each(|c| of(c, into));
         }
         let mut columns = BTreeSet::new();
         self.causes().flat_map(|(_, c)| &c.conditions).for_each(|c| of(c, &mut columns));
@@ -190,6 +205,7 @@ impl Condition {
         if !(self.weight.is_finite() && self.weight > 0.0) {
             return Err(format!("weight {} of column \"{}\"", self.weight, self.column));
         }
+        self.instead.iter().try_for_each(Self::check)?;
         match (self.column.is_empty(), self.any.is_empty()) {
             (true, true) => Err("a condition without column and without alternatives".to_owned()),
             (false, false) => Err(format!("condition on \"{}\" has alternatives too", self.column)),
@@ -267,6 +283,8 @@ mod tests {
             says: "x".to_owned(),
             says_at_zero: String::new(),
             any: vec![],
+            needs: String::new(),
+            instead: vec![],
         };
         assert_eq!([0.0, 1.0, 2.0, 3.0, 9.0].map(|v| c.membership(v)), [0.0, 0.0, 0.5, 1.0, 1.0]);
         (c.none_at, c.full_at) = (3.0, 1.0);

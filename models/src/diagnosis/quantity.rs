@@ -25,6 +25,9 @@ pub enum Quantity {
     Times,
     /// log10 of a ratio, shown as the ratio: `25.1x`.
     PowerOfTen,
+    /// log10 of microseconds, shown as us, ms or s.
+    #[serde(rename = "log10_us")]
+    Log10Us,
 }
 
 impl Quantity {
@@ -45,6 +48,7 @@ impl Quantity {
                 if kib >= 1024.0 { format!("{} MiB", digits(kib / 1024.0)) } else { format!("{} KiB", digits(kib)) }
             }
             Self::Times => format!("{}x", digits(value)),
+            Self::Log10Us => duration(10_f64.powf(value) * 1e-6),
             Self::PowerOfTen => format!("{}x", digits(10_f64.powf(value))),
         }
     }
@@ -87,6 +91,7 @@ mod tests {
         assert_eq!(Quantity::PerSecond.show(2500.4), "2500/s");
         assert_eq!(Quantity::Times.show(3.21), "3.21x");
         assert_eq!(Quantity::PowerOfTen.show(1.4), "25.1x");
+        assert_eq!(Quantity::Log10Us.show(7.0), "10.0 s");
         assert_eq!(Quantity::Plain.show(0.0), "0");
     }
 }

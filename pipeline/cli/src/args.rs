@@ -34,6 +34,27 @@ Format that blkparse texts were printed with, as it was given to blkparse -f, su
 and the length. A format of one action (-F C,FORMAT) is given as C=FORMAT. May be given several times. \
 Texts in blkparse's default layout need none.";
 
+const ALIGN_HELP: &str = "\
+Logs are compared by what they agree on whatever their clocks: device, sector, length, operation. No
+clock is trusted: offsets may be anything, drifts up to 500 ppm. A pair whose I/Os are too few, too
+different or repeat themselves is refused with the reason, never guessed.
+
+How to read it:
+  offset    to add to a time of the second log to get that of the first, in the middle of both
+  drift     how much faster the first log's clock runs
+  share     matched I/Os of all that both should have seen: same devices, common time
+  residual  how far apart the two logs put the same completion, once clocks are aligned: what the
+            tracers add. Phases taken from two logs are no better than this.
+
+The points of an I/O's way, in order: bio_queue (Q), request_insert (I), request_issue (D),
+driver_issue, driver_complete, complete (C). NVMe's driver_issue comes just before request_issue.
+
+Examples:
+  iotriage align captures/                          each host of an archive
+  iotriage align sda-blktrace/ biosnoop.txt         two logs of one host
+  iotriage align --json captures/ | jq '.hosts[0].groups[0].times'
+  iotriage run captures/ -o out --align             use it: one row per I/O";
+
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "iotriage", version, about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP, max_term_width = 100)]
@@ -99,6 +120,22 @@ pub(crate) enum Command {
         #[command(flatten)]
         picture: PictureArgs,
     },
+    /// Find out how the clocks of logs of the same I/Os relate, and the times between all points they saw.
+    #[command(after_help = ALIGN_HELP)]
+    Align {
+        /// A folder of logs, whose first folders are hosts; or several logs or folders of one host.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        #[command(flatten)]
+        hints: HintArgs,
+        #[command(flatten)]
+        hosts: HostArgs,
+        /// Print JSON instead of text: the times between all points of all logs, not only of each log and of one point across logs.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        voice: VoiceArgs,
+    },
     /// Say what a file or folder is and what reading it finds, without writing anything.
     Inspect {
         /// A log, one file of a per-CPU set, or a folder.
@@ -126,6 +163,10 @@ pub(crate) struct ArchiveArgs {
     pub(crate) hints: HintArgs,
     #[command(flatten)]
     pub(crate) hosts: HostArgs,
+    /// Logs of one host that saw the same I/Os become one capture: a row per I/O with the phases of
+    /// all of them, on the wall clock if one of them has it. `iotriage align` shows how well they fit.
+    #[arg(long)]
+    pub(crate) align: bool,
 }
 
 /// What is known of the logs that they do not say themselves.

@@ -2,6 +2,7 @@
 //!
 //! This crate knows all the others; none of them knows it.
 
+mod align;
 mod args;
 mod artifacts;
 mod inspect;
@@ -98,6 +99,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 stages::report::run(&picture, &settings, &voice)?;
                 finish(&settings, &voice, true, Ending::USUAL)
             })
+        }
+        Command::Align { paths, hints, hosts, json, voice } => {
+            align::run(&paths, &options::discover_options(&hints, &hosts)?, json, &Voice::new(&voice))
         }
         Command::Inspect { path, hints, hosts, ending, json, voice } => {
             inspect::run(&path, &options::discover_options(&hints, &hosts)?, Ending::from_args(&ending), json, &Voice::new(&voice))

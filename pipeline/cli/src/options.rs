@@ -53,18 +53,21 @@ impl Output {
 pub(crate) struct Archive {
     pub(crate) root: PathBuf,
     pub(crate) discover: DiscoverOptions,
+    /// Whether captures of the same I/Os are made one.
+    pub(crate) align: bool,
 }
 
 impl Archive {
     pub(crate) fn from_args(args: &ArchiveArgs) -> Result<Self> {
-        Ok(Self { root: args.archive.clone(), discover: discover_options(&args.hints, &args.hosts)? })
+        Ok(Self { root: args.archive.clone(), discover: discover_options(&args.hints, &args.hosts)?, align: args.align })
     }
 }
 
 /// How an archive is looked through.
 pub(crate) fn discover_options(given: &HintArgs, hosts: &HostArgs) -> Result<DiscoverOptions> {
     let pattern = |text: &String| HostPattern::parse(text).with_context(|| format!("--host-from {text}"));
-    Ok(DiscoverOptions { host_from: hosts.host_from.as_ref().map(pattern).transpose()?, hints: hints(given)? })
+    let host_from = hosts.host_from.as_ref().map(pattern).transpose()?;
+    Ok(DiscoverOptions { host_from, hints: hints(given)?, ..DiscoverOptions::default() })
 }
 
 /// What is known of the logs beside what they say.

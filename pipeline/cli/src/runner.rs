@@ -96,7 +96,7 @@ fn prune(stage: &str, partitions: &[Partition<'_>], layout: &Layout, voice: &Voi
             for stale in &manifest.outputs {
                 remove_output(layout, &stale.path)?;
             }
-            voice.say(&format!("{stage} {}: no longer in the archive, its results are removed", manifest.partition));
+            voice.say(&format!("{stage} {}: no longer in the archive as it is read now, its results are removed", manifest.partition));
         }
         std::fs::remove_file(&path).with_context(|| format!("{}: cannot remove", path.display()))?;
     }

@@ -32,8 +32,16 @@ pub struct LabelRecord {
     pub class_name: String,
     /// The root cause, or empty.
     pub root_cause: String,
-    /// 0 to 1.
+    /// Probability that the class is right, 0 to 1.
     pub confidence: f64,
+    /// Strength of the evidence before calibration, 0 to 1.
+    pub strength: f64,
+    /// What the device's times were compared with: `peers`, `own history`, `class`, or empty.
+    pub baseline: String,
+    /// The usual service time by that baseline, us.
+    pub baseline_us: Option<f64>,
+    /// The window's service time, us.
+    pub service_us: Option<f64>,
     /// Evidence lines, strongest first.
     pub evidence: Vec<String>,
     /// What is missing to say more.
@@ -56,6 +64,10 @@ pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
         Field::new("class_name", DataType::Utf8, false),
         Field::new("root_cause", DataType::Utf8, false),
         Field::new("confidence", DataType::Float64, false),
+        Field::new("strength", DataType::Float64, false),
+        Field::new("baseline", DataType::Utf8, false),
+        Field::new("baseline_us", DataType::Float64, true),
+        Field::new("service_us", DataType::Float64, true),
         Field::new("evidence", list.clone(), false),
         Field::new("missing", list, false),
     ]));
@@ -76,6 +88,10 @@ pub fn write(path: &Path, rows: &[LabelRecord]) -> Result<(), StoreError> {
         text(|r| &r.class_name),
         text(|r| &r.root_cause),
         Arc::new(Float64Array::from_iter_values(rows.iter().map(|r| r.confidence))),
+        Arc::new(Float64Array::from_iter_values(rows.iter().map(|r| r.strength))),
+        text(|r| &r.baseline),
+        Arc::new(Float64Array::from_iter(rows.iter().map(|r| r.baseline_us))),
+        Arc::new(Float64Array::from_iter(rows.iter().map(|r| r.service_us))),
         lines(|r| &r.evidence)?,
         lines(|r| &r.missing)?,
     ];
@@ -93,13 +109,15 @@ pub fn read(path: &Path) -> Result<Vec<LabelRecord>, StoreError> {
     let mut rows = Vec::new();
     for batch in builder.build().map_err(StoreError::parquet(path))? {
         let batch = batch.map_err(StoreError::arrow(path))?;
-        let [capture, device, class_name, root_cause] =
-            ["capture", "device", "class_name", "root_cause"].map(|n| column::<StringArray>(&batch, n, path));
-        let (capture, device, class_name, root_cause) = (capture?, device?, class_name?, root_cause?);
+        let [capture, device, class_name, root_cause, baseline] =
+            ["capture", "device", "class_name", "root_cause", "baseline"].map(|n| column::<StringArray>(&batch, n, path));
+        let (capture, device, class_name, root_cause, baseline) = (capture?, device?, class_name?, root_cause?, baseline?);
         let start = column::<Int64Array>(&batch, "window_start_ns", path)?;
         let cluster = column::<UInt32Array>(&batch, "cluster", path)?;
         let class = column::<UInt8Array>(&batch, "class", path)?;
-        let confidence = column::<Float64Array>(&batch, "confidence", path)?;
+        let [confidence, strength, baseline_us, service_us] =
+            ["confidence", "strength", "baseline_us", "service_us"].map(|n| column::<Float64Array>(&batch, n, path));
+        let (confidence, strength, baseline_us, service_us) = (confidence?, strength?, baseline_us?, service_us?);
         let (evidence, missing) = (column::<ListArray>(&batch, "evidence", path)?, column::<ListArray>(&batch, "missing", path)?);
         for i in 0..batch.num_rows() {
             rows.push(LabelRecord {
@@ -111,6 +129,10 @@ pub fn read(path: &Path) -> Result<Vec<LabelRecord>, StoreError> {
                 class_name: class_name.value(i).to_owned(),
                 root_cause: root_cause.value(i).to_owned(),
                 confidence: confidence.value(i),
+                strength: strength.value(i),
+                baseline: baseline.value(i).to_owned(),
+                baseline_us: baseline_us.is_valid(i).then(|| baseline_us.value(i)),
+                service_us: service_us.is_valid(i).then(|| service_us.value(i)),
                 evidence: strings(&evidence.value(i)),
                 missing: strings(&missing.value(i)),
             });
@@ -138,6 +160,10 @@ mod tests {
                 class_name: "service cliff".to_owned(),
                 root_cause: "periodic garbage collection".to_owned(),
                 confidence: 0.25,
+                strength: 0.5,
+                baseline: "peers".to_owned(),
+                baseline_us: Some(350.0),
+                service_us: Some(24_000.0),
                 evidence: vec!["a".to_owned(), "b".to_owned()],
                 ..LabelRecord::default()
             },

@@ -41,6 +41,11 @@ impl Layout {
         format!("windows/{}.parquet", path_segment(capture))
     }
 
+    /// `align/HOST.json`, relative to the root: which captures of a host saw the same I/Os.
+    pub fn alignment_file(host: &str) -> String {
+        format!("align/{}.json", path_segment(host))
+    }
+
     /// The manifest of one partition of a stage, absolute.
     pub fn manifest(&self, stage: &str, partition: &str) -> PathBuf {
         self.root.join("manifests").join(stage).join(format!("{}.json", path_segment(partition)))

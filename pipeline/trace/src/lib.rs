@@ -15,6 +15,7 @@
 //! and never a panic. The same input gives the same rows and findings in the same order, whatever
 //! the number of threads. Memory is bounded by the requests outstanding, not by the log's size.
 
+pub mod align;
 pub mod capture;
 pub mod container;
 pub mod counts;

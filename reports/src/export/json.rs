@@ -22,7 +22,7 @@
 //! | `pictures[]` | `file, svg, title, alt, width, height` |
 //!
 //! A worst window is `{host, device, span, class, root_cause, confidence, trust, stalled, iops,
-//! latency_p50_us, latency_p99_us, mean_depth, evidence[]}`.
+//! latency_p50_us, latency_p99_us, mean_depth, baseline, baseline_us, service_us, evidence[]}`.
 
 use std::io::{self, Write};
 
@@ -121,6 +121,9 @@ struct WindowRow<'a> {
     latency_p50_us: Option<f64>,
     latency_p99_us: Option<f64>,
     mean_depth: Option<f64>,
+    baseline: &'a Text,
+    baseline_us: Option<f64>,
+    service_us: Option<f64>,
     evidence: &'a [Text],
 }
 
@@ -222,6 +225,9 @@ fn class_row<'a>(view: &'a ReportView, class: &'a ClassSummary) -> ClassRow<'a> 
                 latency_p50_us: w.latency_p50_us,
                 latency_p99_us: w.latency_p99_us,
                 mean_depth: w.mean_depth,
+                baseline: &w.baseline,
+                baseline_us: w.baseline_us,
+                service_us: w.service_us,
                 evidence: &w.evidence,
             })
             .collect(),

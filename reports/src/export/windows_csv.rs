@@ -2,7 +2,8 @@
 //!
 //! Header: `host, device, window_start_ns, window_end_ns, n, sparse, edge, stalled, trust, cluster,
 //! class, class_name, root_cause, confidence`, the twelve features, the evidence columns, then
-//! `capture, clock, iops, latency_p50_us, latency_p99_us, mean_depth, evidence, missing` (those of
+//! `capture, clock, iops, latency_p50_us, latency_p99_us, mean_depth, strength, baseline, baseline_us,
+//! service_us, evidence, missing` (those of
 //! them that the evidence columns do not bring already). Booleans are `true` and `false`; an empty
 //! cell means not known, in `class` it means cannot tell. Lines end with a line feed.
 
@@ -38,13 +39,17 @@ const HEAD: [&str; 14] = [
 /// A column after the evidence columns: its name and its cell.
 type TailColumn = (&'static str, fn(&mut String, &Window));
 
-const TAIL: [TailColumn; 8] = [
+const TAIL: [TailColumn; 12] = [
     ("capture", |row, w| row.push_str(&csv(&w.capture))),
     ("clock", |row, w| row.push_str(w.span.clock.name())),
     ("iops", |row, w| number(row, Some(w.iops))),
     ("latency_p50_us", |row, w| number(row, w.latency_p50_us)),
     ("latency_p99_us", |row, w| number(row, w.latency_p99_us)),
     ("mean_depth", |row, w| number(row, w.mean_depth)),
+    ("strength", |row, w| number(row, w.strength)),
+    ("baseline", |row, w| row.push_str(&csv(&w.baseline))),
+    ("baseline_us", |row, w| number(row, w.baseline_us)),
+    ("service_us", |row, w| number(row, w.service_us)),
     ("evidence", |row, w| {
         let lines: Vec<&str> = w.evidence.iter().map(|line| line.as_str()).collect();
         row.push_str(&csv(&lines.join("; ")));

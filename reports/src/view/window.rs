@@ -115,6 +115,14 @@ pub struct Window {
     pub root_cause: Text,
     /// Confidence in the class, 0 to 1; `None` where nothing was diagnosed.
     pub confidence: Option<f64>,
+    /// Strength of the evidence before calibration, 0 to 1; `None` where nothing was diagnosed.
+    pub strength: Option<f64>,
+    /// What the device's times were compared with; empty where they were not.
+    pub baseline: Text,
+    /// The usual service time by that baseline, us.
+    pub baseline_us: Option<f64>,
+    /// The service time at shallow depth, us.
+    pub service_us: Option<f64>,
     /// The evidence that decided, one line each.
     pub evidence: Vec<Text>,
     /// What is missing, where it cannot be told; else empty.

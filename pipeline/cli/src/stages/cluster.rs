@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use iotriage_models::Reduction;
 use iotriage_models::cluster::{Clustering, ClusteringParams};
-use iotriage_models::diagnosis::{Catalogue, Diagnosis, Judge, Observation, Tally};
+use iotriage_models::diagnosis::{Baseline, Catalogue, Diagnosis, Judge, Observation, Place, Service, Tally, context};
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::labels::{self, LabelRecord};
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Plan;
 use iotriage_store::publish::Staging;
-use iotriage_store::windows::WindowTable;
+use iotriage_store::windows::{WindowRecord, WindowTable};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::{ALL, clustered_rows, features, is_comparable, outputs, read_windows, reduce};
+use super::{ALL, baselines, clustered_rows, features, ingest, is_comparable, outputs, read_windows, reduce};
 use crate::artifacts::{self, CauseEntry, ClusterEntry, ClusterReport};
 use crate::options::{Modelling, Output};
 use crate::runner::{Partition, finished, run_stage};
@@ -34,6 +34,9 @@ pub(crate) const LABELS: &str = "cluster/labels.parquet";
 pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Result<()> {
     let layout = &output.layout;
     let mut inputs = outputs(&finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?);
+    // What captures say of their devices.
+    let ingested = outputs(&finished(ingest::STAGE, layout, "run `iotriage ingest ARCHIVE -o OUT` first")?);
+    inputs.extend(ingested.into_iter().filter(|f| f.path.starts_with("captures/")));
     inputs.extend(outputs(&finished(reduce::STAGE, layout, "run `iotriage reduce -o OUT` first")?));
     inputs.sort();
     let mut parameters = modelling.cluster_parameters();
@@ -77,12 +80,27 @@ fn label(
         report.windows = 0;
     }
 
+    let levels = baselines::of_archive(&table, layout, inputs)?.settle();
     let judge = Judge::new(catalogue, &table.columns);
-    let diagnoses: Vec<Diagnosis> = table
+    let (mut diagnoses, compared): (Vec<Diagnosis>, Vec<Option<Baseline>>) = table
         .rows
         .par_iter()
-        .map(|w| judge.judge(&Observation { values: &w.values, n: w.n, sparse: w.sparse, stalled: w.stalled, trust: w.trust }))
-        .collect();
+        .map(|w| {
+            let (key, service) = (baselines::key(w), Service::of(|name| baselines::value(&table.columns, w, name)));
+            let baseline = levels.of(&key, &service);
+            let seen = Observation {
+                values: &w.values,
+                n: w.n,
+                sparse: w.sparse,
+                stalled: w.stalled,
+                trust: w.trust,
+                baseline: baseline.as_ref(),
+                excess: levels.excess(&key, &service),
+            };
+            (judge.judge(&seen), baseline)
+        })
+        .unzip();
+    context::settle(&places(&table), &mut diagnoses, catalogue);
 
     let mut tallies: BTreeMap<u32, Tally> = BTreeMap::new();
     for (cluster, diagnosis) in cluster_of.iter().zip(&diagnoses) {
@@ -94,11 +112,33 @@ fn label(
     staging.write(CLUSTERS, &artifacts::to_bytes(&report)?)?;
 
     let told = diagnoses.iter().filter(|d| d.class.is_some()).count();
-    let records: Vec<LabelRecord> =
-        table.rows.iter().zip(cluster_of).zip(diagnoses).map(|((w, cluster), d)| record(w, cluster, d)).collect();
+    let records: Vec<LabelRecord> = table
+        .rows
+        .iter()
+        .zip(cluster_of)
+        .zip(diagnoses.into_iter().zip(compared))
+        .map(|((w, cluster), judged)| record(w, cluster, judged))
+        .collect();
     labels::write(&staging.path(LABELS)?, &records)?;
     let note = format!("{} windows in {} clusters, {told} of {} windows diagnosed", report.windows, report.clusters.len(), records.len());
     Ok((json!({"clustered": report.windows, "clusters": report.clusters.len(), "windows": records.len(), "diagnosed": told}), note))
+}
+
+/// Where each window stands: rows of one device of one capture follow each other by time.
+fn places(table: &WindowTable) -> Vec<Place> {
+    let mut series = 0;
+    let mut previous: Option<&WindowRecord> = None;
+    let mut place = |w: &'_ WindowRecord, other: bool| {
+        series += usize::from(other);
+        Place { series, start_ns: w.start_ns, end_ns: w.end_ns, whole: !w.edge && !w.sparse }
+    };
+    let mut all = Vec::with_capacity(table.rows.len());
+    for w in &table.rows {
+        let other = previous.is_none_or(|p| p.capture != w.capture || p.device != w.device || p.host != w.host);
+        all.push(place(w, other));
+        previous = Some(w);
+    }
+    all
 }
 
 /// Gives comparable windows that the model was not fitted on the cluster that is nearest to them.
@@ -137,7 +177,7 @@ fn entry(cluster: u32, tally: &Tally, catalogue: &Catalogue) -> ClusterEntry {
     }
 }
 
-fn record(w: &iotriage_store::windows::WindowRecord, cluster: Option<u32>, d: Diagnosis) -> LabelRecord {
+fn record(w: &WindowRecord, cluster: Option<u32>, (d, baseline): (Diagnosis, Option<Baseline>)) -> LabelRecord {
     LabelRecord {
         capture: w.capture.to_string(),
         device: w.device.to_string(),
@@ -147,6 +187,10 @@ fn record(w: &iotriage_store::windows::WindowRecord, cluster: Option<u32>, d: Di
         class_name: d.class_name,
         root_cause: d.root_cause,
         confidence: d.confidence,
+        strength: d.strength,
+        baseline: baseline.as_ref().map(|b| b.kind.name().to_owned()).unwrap_or_default(),
+        baseline_us: baseline.as_ref().map(|b| b.usual_us),
+        service_us: baseline.map(|b| b.service_us),
         evidence: d.evidence.into_iter().map(|e| e.text).collect(),
         missing: d.missing,
     }

@@ -75,6 +75,7 @@ fn compute(ingested: &Manifest, windows: &Windows, layout: &Layout, staging: &mu
         let names: [Arc<str>; 4] = [&info.host, &info.device, &info.capture, &info.clock].map(|s| Arc::from(s.as_str()));
         table.rows.extend(rows.into_iter().map(|row| record(row, &names)));
     }
+    forget_unsaid(&capture.format, &mut table);
     let relative = Layout::windows_file(&ingested.partition);
     let path = staging.path(&relative)?;
     table.write(&path)?;
@@ -89,6 +90,40 @@ fn compute(ingested: &Manifest, windows: &Windows, layout: &Layout, staging: &mu
         "trust": trust,
     });
     Ok((ledger, format!("{} windows", table.rows.len())))
+}
+
+/// What follows from letters of RWBS that not every version of a tool prints.
+const BY_LETTERS: [&str; 8] =
+    ["sync_share", "meta_share", "meta_read_share", "sync_write_share", "flush_share", "fua_share", "discard_share", "ahead_share"];
+/// What a table of completed I/Os never says.
+const NOT_IN_TABLES: [&str; 6] = ["error_rate", "requeue_rate", "requeued_share", "requeued_latency_ratio", "merged_share", "split_share"];
+/// What needs the operation.
+const BY_OPERATION: [&str; 4] = ["read_share", "write_share", "small_read_share", "reread_share"];
+
+/// Empties the evidence columns that the format does not carry: what no line could have said is not
+/// known, it is not zero. A table tells of no errors and requeues; one without any letter but R and W
+/// in a whole capture is of a version that prints no others; biosnoop.bt has no operation either.
+fn forget_unsaid(format: &str, table: &mut WindowTable) {
+    if !["biosnoop", "biosnoop_bt", "iosnoop"].contains(&format) {
+        return;
+    }
+    let place = |name: &str| table.columns.iter().position(|c| c == name);
+    let mut unsaid: Vec<usize> = NOT_IN_TABLES.iter().filter_map(|name| place(name)).collect();
+    let letters: Vec<usize> = BY_LETTERS.iter().filter_map(|name| place(name)).collect();
+    let said = |row: &WindowRecord| letters.iter().any(|at| row.values.get(*at).copied().flatten().is_some_and(|v| v > 0.0));
+    if !table.rows.iter().any(said) {
+        unsaid.extend(&letters);
+    }
+    if format == "biosnoop_bt" {
+        unsaid.extend(BY_OPERATION.iter().filter_map(|name| place(name)));
+    }
+    for row in &mut table.rows {
+        for at in &unsaid {
+            if let Some(value) = row.values.get_mut(*at) {
+                *value = None;
+            }
+        }
+    }
 }
 
 fn record(row: WindowRow, [host, device, capture, clock]: &[Arc<str>; 4]) -> WindowRecord {

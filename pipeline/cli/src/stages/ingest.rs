@@ -1,7 +1,9 @@
 //! Stage 1: logs to `ios/`, a partition per capture, and `archive.json` for the archive as a whole.
+//!
+//! With `--align`, captures of the same I/Os are one partition: see `align` and `joined`.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use iotriage_store::fingerprint::FileEntry;
@@ -16,6 +18,8 @@ use iotriage_trace::finding::{Finding, ImportLedger, Position, Severity};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use super::align::{self, HostAlignment, NotAligned};
+use super::joined::Joint;
 use crate::artifacts::{self, ArchiveReport, CaptureReport, DeviceReport, EventCount, Loss, PhasesSeen};
 use crate::options::{Archive, Output};
 use crate::runner::{Partition, run_stage};
@@ -26,7 +30,7 @@ pub(crate) const STAGE: &str = "ingest";
 /// The partition that holds what concerns the archive as a whole. No capture's id has a colon.
 pub(crate) const ARCHIVE: &str = "archive:";
 /// Rises when the same logs would give other rows.
-const LOGIC_VERSION: u32 = 2;
+const LOGIC_VERSION: u32 = 3;
 /// Kind of the finding about a capture of which nothing could be read.
 const UNREADABLE: &str = "unreadable_capture";
 
@@ -39,42 +43,62 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
     let counters: Vec<ByteCounter> = discovery.captures.iter().map(|_| ByteCounter::default()).collect();
     let in_all: u64 = discovery.captures.iter().flat_map(|c| &c.bytes_on_disk).sum();
     let progress = &|| voice.read(|| counters.iter().map(ByteCounter::get).sum(), in_all);
-    let mut partitions = vec![whole_archive(&discovery, &name)?];
-    let captures: Vec<Partition<'_>> = discovery
-        .captures
-        .par_iter()
-        .zip(&counters)
-        .map(|(capture, counter)| {
-            let plan = Plan {
-                stage: STAGE,
-                partition: capture.id.clone(),
-                logic_version: LOGIC_VERSION,
-                parameters: parameters(capture)?,
-                inputs: inputs(capture),
-            };
-            Ok(Partition {
-                plan,
-                make: Box::new({
-                    let counter = counter.clone();
-                    move |staging| read(capture, counter.clone(), output.strict, progress, staging)
-                }),
-            })
-        })
-        .collect::<Result<_>>()?;
-    partitions.extend(captures);
+    let fingerprints = fingerprints(&discovery);
+    let inputs: Vec<Vec<FileEntry>> = discovery.captures.par_iter().map(|c| inputs(c, &fingerprints)).collect();
+    let alignments = if archive.align {
+        align::run(&discovery, &inputs, output, voice)?
+    } else {
+        align::forget(output, voice)?;
+        Vec::new()
+    };
+    let joints: Vec<Joint<'_>> =
+        alignments.iter().flat_map(|host| &host.groups).filter_map(|g| Joint::new(g, &discovery.captures, &counters)).collect();
+    let joined: BTreeSet<&str> = joints.iter().flat_map(|j| j.captures.iter().map(|c| c.id.as_str())).collect();
+    let singles = || discovery.captures.iter().zip(&inputs).zip(&counters).filter(|((c, _), _)| !joined.contains(c.id.as_str()));
+    let mut ids: Vec<String> = singles().map(|((c, _), _)| c.id.clone()).chain(joints.iter().map(|j| j.group.capture.clone())).collect();
+    ids.sort();
+
+    let mut partitions = vec![whole_archive(&discovery, &name, &ids, &alignments)?];
+    for ((capture, files), counter) in singles() {
+        let counter = counter.clone();
+        partitions.push(Partition {
+            plan: plan(&capture.id, parameters(capture)?, files.clone()),
+            make: Box::new(move |staging| read(capture, counter.clone(), output.strict, progress, staging)),
+        });
+    }
+    for joint in &joints {
+        let of = discovery.captures.iter().zip(&inputs).filter(|(c, _)| joint.captures.iter().any(|j| j.id == c.id));
+        let mut files: Vec<FileEntry> = of.flat_map(|(_, files)| files.iter().cloned()).collect();
+        files.sort();
+        partitions.push(Partition {
+            plan: plan(&joint.group.capture, joint_parameters(joint)?, files),
+            make: Box::new(move |staging| read_joint(joint, output.strict, progress, staging)),
+        });
+    }
     run_stage(STAGE, partitions, output, voice)?;
     if output.strict {
         // Captures read by an earlier run, which may not have been strict.
-        for capture in &discovery.captures {
-            let report: CaptureReport = artifacts::read(&output.layout.root().join(Layout::capture_file(&capture.id)))?;
+        for id in &ids {
+            let report: CaptureReport = artifacts::read(&output.layout.root().join(Layout::capture_file(id)))?;
             refuse_loss(true, &report.ledger)?;
         }
     }
-    refuse_nothing_read(&discovery, output.layout.root())
+    refuse_nothing_read(&ids, output.layout.root())
+}
+
+fn plan(id: &str, parameters: BTreeMap<String, String>, inputs: Vec<FileEntry>) -> Plan {
+    Plan { stage: STAGE, partition: id.to_owned(), logic_version: LOGIC_VERSION, parameters, inputs }
+}
+
+/// What joined captures' rows and report depend on: what each depends on by itself, and how they are aligned.
+fn joint_parameters(joint: &Joint<'_>) -> Result<BTreeMap<String, String>> {
+    let members = joint.captures.iter().map(|c| parameters(c)).collect::<Result<Vec<_>>>()?;
+    let members = serde_json::to_string(&members).context("cannot serialise the parameters")?;
+    Ok(BTreeMap::from([("alignment".to_owned(), align::parameter(joint.group)?), ("members".to_owned(), members)]))
 }
 
 /// What a capture's rows and report depend on beside the content of its files.
-fn parameters(capture: &Capture) -> Result<BTreeMap<String, String>> {
+pub(crate) fn parameters(capture: &Capture) -> Result<BTreeMap<String, String>> {
     let mut parameters = BTreeMap::from([("host".to_owned(), capture.host.clone()), ("format".to_owned(), capture.format.clone())]);
     let mut also = |name: &str, value: &dyn Fn() -> Result<String>, is_there: bool| -> Result<()> {
         if is_there {
@@ -93,10 +117,10 @@ fn parameters(capture: &Capture) -> Result<BTreeMap<String, String>> {
 }
 
 /// A capture that cannot be read is a finding beside others that can, and a failure if there is none.
-fn refuse_nothing_read(discovery: &Discovery, root: &Path) -> Result<()> {
+fn refuse_nothing_read(captures: &[String], root: &Path) -> Result<()> {
     let mut first = None;
-    for capture in &discovery.captures {
-        let report: CaptureReport = artifacts::read(&root.join(Layout::capture_file(&capture.id)))?;
+    for capture in captures {
+        let report: CaptureReport = artifacts::read(&root.join(Layout::capture_file(capture)))?;
         let failed = report.ledger.entries().find(|e| e.kind == UNREADABLE).and_then(|e| e.examples.first().map(|f| f.got.clone()));
         match failed {
             None => return Ok(()),
@@ -128,24 +152,35 @@ fn archive_name(root: &Path) -> String {
     resolved.file_name().map_or_else(|| "archive".to_owned(), |n| n.to_string_lossy().into_owned())
 }
 
-/// The files of a capture under their names in the archive.
-fn inputs(capture: &Capture) -> Vec<FileEntry> {
+/// The files on disk that captures are read from, each read once: a tar may hold many captures.
+/// `None` for those that cannot be read.
+fn fingerprints(discovery: &Discovery) -> BTreeMap<PathBuf, Option<FileEntry>> {
+    let files: BTreeSet<&Path> = discovery.captures.iter().flat_map(Capture::disk_files).collect();
+    let files: Vec<&Path> = files.into_iter().collect();
+    files.par_iter().map(|file| (file.to_path_buf(), FileEntry::of(file, String::new()).ok())).collect()
+}
+
+/// The files of a capture under their names in the archive; a member of a tar under its own name, with
+/// the size and hash of the tar.
+fn inputs(capture: &Capture, fingerprints: &BTreeMap<PathBuf, Option<FileEntry>>) -> Vec<FileEntry> {
     let mut entries = Vec::with_capacity(capture.files.len());
     for (file, shown) in capture.files.iter().zip(&capture.shown) {
-        // What cannot be read now is read again as soon as it can: then its fingerprint differs.
-        let unreadable = || FileEntry { path: shown.clone(), size: 0, xxh3: "unreadable".to_owned() };
-        entries.push(FileEntry::of(file, shown.clone()).unwrap_or_else(|_| unreadable()));
+        entries.push(match fingerprints.get(file.disk_file()) {
+            Some(Some(found)) => FileEntry { path: shown.clone(), ..found.clone() },
+            // What cannot be read now is read again as soon as it can: then its fingerprint differs.
+            _ => FileEntry { path: shown.clone(), size: 0, xxh3: "unreadable".to_owned() },
+        });
     }
     entries.sort();
     entries
 }
 
-fn whole_archive(discovery: &Discovery, name: &str) -> Result<Partition<'static>> {
-    let report = ArchiveReport {
-        name: name.to_owned(),
-        captures: discovery.captures.iter().map(|c| c.id.clone()).collect(),
-        ledger: discovery.ledger.clone(),
-    };
+fn whole_archive(discovery: &Discovery, name: &str, ids: &[String], alignments: &[HostAlignment]) -> Result<Partition<'static>> {
+    let mut ledger = discovery.ledger.clone();
+    for not in alignments.iter().flat_map(|host| &host.alone) {
+        note_not_aligned(discovery, not, &mut ledger);
+    }
+    let report = ArchiveReport { name: name.to_owned(), captures: ids.to_vec(), ledger };
     let bytes = artifacts::to_bytes(&report)?;
     let plan = Plan {
         stage: STAGE,
@@ -191,6 +226,18 @@ fn read(
         }
         Err(error) => return Err(error),
     };
+    publish(capture, summary, writer, staging)
+}
+
+/// Reads captures of the same I/Os as one.
+fn read_joint(joint: &Joint<'_>, strict: bool, progress: &(dyn Fn() + Sync), staging: &mut Staging) -> Result<(Value, String)> {
+    let mut writer = None;
+    let summary = joint.read(strict, progress, staging, &mut writer)?;
+    publish(&joint.as_one(), summary, writer, staging)
+}
+
+/// Closes the Parquet files and writes the report of a capture beside them.
+fn publish(capture: &Capture, summary: CaptureSummary, writer: Option<IosWriter>, staging: &mut Staging) -> Result<(Value, String)> {
     let files = writer.map(|w| w.finish(staging)).transpose()?.unwrap_or_default();
     let mut by_device: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
     for file in files {
@@ -204,12 +251,27 @@ fn read(
     Ok((serde_json::to_value(&report.ledger).context("cannot serialise the ledger")?, note))
 }
 
+/// A capture that belongs to no other is of interest where its clock says nothing by itself.
+fn note_not_aligned(discovery: &Discovery, not: &NotAligned, ledger: &mut ImportLedger) {
+    let shown = |id: &str| discovery.captures.iter().find(|c| c.id == id).and_then(|c| c.shown.first()).cloned().unwrap_or_default();
+    let severity = Severity::Info;
+    ledger.record_with("not_aligned", severity, 1, || Finding {
+        path: shown(&not.capture),
+        position: Position::File,
+        kind: "not_aligned".to_owned(),
+        severity,
+        field: String::new(),
+        expected: format!("the I/Os of {}", shown(&not.against)),
+        got: not.reason.clone(),
+    });
+}
+
 /// The report of a capture of which nothing could be read.
 fn unreadable(capture: &Capture, error: &anyhow::Error) -> CaptureReport {
     // Findings name files as the archive does: where the archive lies is nobody's business.
     let mut got = error.to_string();
     for (file, shown) in capture.files.iter().zip(&capture.shown) {
-        got = got.replace(&file.display().to_string(), shown);
+        got = got.replace(&file.to_string(), shown);
     }
     let mut ledger = ImportLedger::new();
     ledger.record(Finding {

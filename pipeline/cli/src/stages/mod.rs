@@ -1,10 +1,14 @@
 //! The five stages, each a function of its inputs and parameters to files of the output folder.
 //!
-//! `ingest` and `features` have one partition per capture; the later stages have one, `all`.
+//! `ingest` and `features` have one partition per capture; the later stages have one, `all`. With
+//! `--align`, `align` goes before them with one per host, and captures of the same I/Os become one.
 
+pub(crate) mod align;
+mod baselines;
 pub(crate) mod cluster;
 pub(crate) mod features;
 pub(crate) mod ingest;
+pub(crate) mod joined;
 pub(crate) mod reduce;
 pub(crate) mod report;
 

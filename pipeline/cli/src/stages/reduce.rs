@@ -52,6 +52,7 @@ fn fit(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], staging: &m
         variance_kept: modelling.variance,
         reduce: Reduce::Umap,
         umap: UmapParams { n_components: DIMENSIONS, n_neighbors: modelling.neighbors, seed: modelling.seed, ..UmapParams::default() },
+        ..ReductionParams::default()
     };
     let reduction =
         Reduction::fit(matrix(&table, &rows, names.len()).view(), &names, &params).context("cannot reduce the windows' features")?;

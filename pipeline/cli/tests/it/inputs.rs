@@ -107,6 +107,36 @@ fn a_record_with_an_absurd_length_is_counted_and_the_rest_is_read() {
     assert!(ran.out.contains("Data loss"), "{}", ran.out);
 }
 
+#[test]
+fn a_tar_is_read_once_until_it_changes() {
+    let tar = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/ok/container/fleet.tar.xz")).unwrap();
+    let dir = folder(&[("fleet.tar.xz", &tar)]);
+    let out = tempfile::tempdir().unwrap();
+    let ingest = || iotriage(&["ingest", dir.path().to_str().unwrap(), "-o", out.path().to_str().unwrap(), "--explain"]);
+    let first = ingest();
+    assert_eq!(first.code, 0, "{}{}", first.out, first.err);
+    for host in ["db-07", "db-08"] {
+        assert!(
+            crate::program::files(out.path()).keys().any(|f| f.starts_with("ios") && f.to_string_lossy().contains(host)),
+            "no rows of {host}"
+        );
+    }
+    let again = ingest();
+    assert!(again.err.contains("ingest: 0 made"), "{}", again.err);
+    // The same content packed otherwise: every member is read again, for the file on disk is another.
+    let mut plain = Vec::new();
+    let opened = iotriage_trace::container::open(
+        &iotriage_trace::container::Source::file(dir.path().join("fleet.tar.xz")),
+        &Default::default(),
+        &Default::default(),
+    );
+    std::io::Read::read_to_end(&mut opened.unwrap().reader, &mut plain).unwrap();
+    fs::write(dir.path().join("fleet.tar.xz"), plain).unwrap();
+    let changed = ingest();
+    assert!(changed.err.contains("input fleet.tar.xz/db-07/sda.blktrace.0 has other content"), "{}", changed.err);
+    assert!(changed.err.contains("input fleet.tar.xz/db-08/io.txt.gz has other content"), "{}", changed.err);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_may_not_be_read_is_told_by_the_exit_status_and_others_are_read() {

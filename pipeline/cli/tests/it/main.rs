@@ -3,7 +3,9 @@
 // A skipped test says so, and the lab tests show their figures.
 #![allow(clippy::print_stderr)]
 
+mod align;
 mod determinism;
+mod diagnosis;
 mod inputs;
 mod lab;
 mod program;

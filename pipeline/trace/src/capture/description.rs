@@ -13,6 +13,7 @@ use toml::value::{Datetime, Offset};
 
 use super::facts::{CaptureFacts, DeviceFacts, fill};
 use super::pattern::{PathPattern, names};
+use super::walk::Listed;
 use crate::error::TraceError;
 use crate::formats::lines::{decimal32, device_id};
 use crate::printable::printable;
@@ -169,13 +170,15 @@ pub(super) struct Descriptions {
 }
 
 impl Descriptions {
-    /// Takes in the file `path`, which holds `bytes` and lies in the archive's folder `folder`.
+    /// Takes in a file, which holds `bytes`. It is about the folder that it lies in, which may be a tar.
     ///
     /// # Errors
     /// [`TraceError::Description`] with line and cure if it is not what it should be.
-    pub(super) fn add(&mut self, path: &Path, folder: &Path, shown: String, bytes: &[u8]) -> Result<(), TraceError> {
-        let description = parse(bytes).map_err(|(line, what)| TraceError::Description { path: path.to_path_buf(), line, what })?;
-        self.by_folder.insert(folder.to_path_buf(), Placed { shown, depth: names(folder).len(), description });
+    pub(super) fn add(&mut self, file: &Listed, bytes: &[u8]) -> Result<(), TraceError> {
+        let description = parse(bytes).map_err(|(line, what)| TraceError::Description { path: file.source.shown_path(), line, what })?;
+        let folder = file.relative.parent().map(PathBuf::from).unwrap_or_default();
+        let depth = names(&folder).len();
+        self.by_folder.insert(folder, Placed { shown: file.shown(), depth, description });
         Ok(())
     }
 
@@ -384,9 +387,8 @@ mod tests {
     fn read(files: &[(&str, &str)]) -> Descriptions {
         let mut all = Descriptions::default();
         for (folder, text) in files {
-            let folder = Path::new(folder);
-            let path = folder.join(FILE_NAME);
-            all.add(&path, folder, path.display().to_string(), text.as_bytes()).unwrap_or_else(|e| panic!("{e}"));
+            let path = Path::new(folder).join(FILE_NAME);
+            all.add(&Listed::loose(path.clone(), path, 0), text.as_bytes()).unwrap_or_else(|e| panic!("{e}"));
         }
         all
     }

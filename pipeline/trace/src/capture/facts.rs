@@ -82,6 +82,34 @@ impl CaptureFacts {
         *self == Self::default()
     }
 
+    /// What is said of captures that are joined: of each thing what the first says that says anything.
+    /// `names` are the numbers of devices that one of them knows by name: what is said of the name holds
+    /// for the number.
+    pub fn joined<'a>(all: impl Iterator<Item = &'a Self>, names: &BTreeMap<DeviceId, DeviceId>) -> Self {
+        let mut joined = Self::default();
+        for one in all {
+            fill(&mut joined.kernel, &one.kernel);
+            fill(&mut joined.clock_offset_ns, &one.clock_offset_ns);
+            joined.dropped_events = joined.dropped_events.saturating_add(one.dropped_events);
+            for (key, device) in &one.devices {
+                joined.devices.entry(key.clone()).or_default().fill_from(device);
+            }
+            for file in &one.described_in {
+                if !joined.described_in.contains(file) {
+                    joined.described_in.push(file.clone());
+                }
+            }
+        }
+        for (name, number) in names {
+            if let Some(named) = joined.device(*name).cloned() {
+                let numbered = joined.devices.entry(number.to_string()).or_default();
+                numbered.fill_from(&named);
+                numbered.name.get_or_insert_with(|| name.to_string());
+            }
+        }
+        joined
+    }
+
     /// What is said of a device, by its number or name as the log has it, or by the name that the
     /// description gives it.
     pub fn device(&self, id: DeviceId) -> Option<&DeviceFacts> {
@@ -108,5 +136,29 @@ mod tests {
         assert_eq!(facts.device(DeviceId { major: 8, minor: 0 }), Some(&sda));
         assert_eq!(facts.device(DeviceId::from_name(b"sda").expect("a name")), Some(&sda));
         assert_eq!(facts.device(DeviceId { major: 8, minor: 16 }), None);
+    }
+
+    #[test]
+    fn what_is_said_of_a_name_holds_for_the_number_that_another_log_knows_it_by() {
+        let (number, name) = (DeviceId { major: 8, minor: 0 }, DeviceId::from_name(b"sda").expect("a name"));
+        let first = CaptureFacts {
+            kernel: Some("6.1".into()),
+            dropped_events: 2,
+            devices: BTreeMap::from([("8:0".to_owned(), DeviceFacts { class: Some(DeviceClass::Ssd), ..DeviceFacts::default() })]),
+            described_in: vec!["archive.toml".into()],
+            ..CaptureFacts::default()
+        };
+        let second = CaptureFacts {
+            kernel: Some("6.2".into()),
+            dropped_events: 3,
+            devices: BTreeMap::from([("sda".to_owned(), DeviceFacts { model: Some("X1".into()), ..DeviceFacts::default() })]),
+            described_in: vec!["b/archive.toml".into(), "archive.toml".into()],
+            ..CaptureFacts::default()
+        };
+        let joined = CaptureFacts::joined([&first, &second].into_iter(), &BTreeMap::from([(name, number)]));
+        let disk = DeviceFacts { name: Some("sda".into()), model: Some("X1".into()), class: Some(DeviceClass::Ssd) };
+        assert_eq!(joined.device(number), Some(&disk));
+        assert_eq!((joined.kernel.as_deref(), joined.dropped_events), (Some("6.1"), 5));
+        assert_eq!(joined.described_in, ["archive.toml", "b/archive.toml"]);
     }
 }

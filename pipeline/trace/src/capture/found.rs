@@ -11,21 +11,12 @@ use super::description::Descriptions;
 use super::discovery::DiscoverOptions;
 use super::host::{HostSource, by_folder};
 use super::pattern::names;
-use super::twins::{Beginning, twins};
+use super::twins::twins;
+use super::walk::{Listed, note, shown};
 use super::{Capture, id, rotation};
+use crate::container::Limits;
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::printable::printable;
-
-/// A file of the archive.
-#[derive(Debug)]
-pub(super) struct Listed {
-    pub(super) path: PathBuf,
-    /// Below the root; for a root that is a file, its name.
-    pub(super) relative: PathBuf,
-    pub(super) bytes: u64,
-    /// What its content starts with, once it is sniffed.
-    pub(super) beginning: Option<Beginning>,
-}
 
 /// Files that one run of a tracer left.
 #[derive(Debug)]
@@ -46,6 +37,11 @@ impl Found {
         Self { name, format, files, missing_cpus, missing_pieces: 0, copies: Vec::new() }
     }
 
+    /// Whether it is read from a tar.
+    fn is_in_tar(&self) -> bool {
+        self.files.iter().any(|f| f.source.member.is_some())
+    }
+
     /// The path that tells where it was taken: that of its first file.
     fn place(&self) -> &Path {
         self.files.first().map_or(self.name.as_path(), |f| f.relative.as_path())
@@ -59,11 +55,12 @@ pub(super) fn captures(
     options: &DiscoverOptions,
     ledger: &mut ImportLedger,
 ) -> Vec<Capture> {
-    found.sort_by(|a, b| a.place().as_os_str().as_bytes().cmp(b.place().as_os_str().as_bytes()));
-    let found = leave_out_copies(found, ledger);
+    // Of copies the first is read: a loose file costs less than one in a tar, and says more of its host.
+    found.sort_by(|a, b| (a.is_in_tar(), a.place().as_os_str().as_bytes()).cmp(&(b.is_in_tar(), b.place().as_os_str().as_bytes())));
+    let found = leave_out_copies(found, &options.limits, ledger);
     let found = {
         let known = |f: &Found| (host(f, descriptions, options).0, descriptions.clock_offset(f.place()));
-        rotation::join(found, &|a, b| known(a) == known(b), ledger)
+        rotation::join(found, &|a, b| known(a) == known(b), &options.limits, ledger)
     };
     let mut captures: Vec<Capture> = found.into_iter().map(|f| capture(f, descriptions, options, ledger)).collect();
     let mut taken = BTreeSet::new();
@@ -86,9 +83,9 @@ pub(super) fn captures(
     captures
 }
 
-/// Keeps the first by name of those that are equal.
-fn leave_out_copies(mut found: Vec<Found>, ledger: &mut ImportLedger) -> Vec<Found> {
-    let twin_of = twins(&found);
+/// Keeps the first of those that are equal.
+fn leave_out_copies(mut found: Vec<Found>, limits: &Limits, ledger: &mut ImportLedger) -> Vec<Found> {
+    let twin_of = twins(&found, limits);
     for (i, first) in twin_of.iter().enumerate() {
         let (Some(first), Some(copy)) = (first, found.get(i)) else { continue };
         let names: Vec<String> = copy.files.iter().map(|f| shown(&f.relative)).collect();
@@ -115,10 +112,11 @@ fn host(found: &Found, descriptions: &Descriptions, options: &DiscoverOptions) -
     if let Some(host) = descriptions.host(found.place()) {
         return (host, HostSource::Description);
     }
-    let path = names(found.place());
-    match options.host_from.as_ref().and_then(|pattern| pattern.host(&path)) {
+    // A tar is no folder of a host; its name may still have the host in it.
+    let folders = found.files.first().map(Listed::place).unwrap_or_default();
+    match options.host_from.as_ref().and_then(|pattern| pattern.host(&folders).or_else(|| pattern.host(&names(found.place())))) {
         Some(host) => (host, HostSource::Pattern),
-        None => by_folder(&path),
+        None => by_folder(&folders),
     }
 }
 
@@ -139,28 +137,10 @@ fn capture(found: Found, descriptions: &mut Descriptions, options: &DiscoverOpti
         format: found.format.into(),
         shown: found.files.iter().map(|f| shown(&f.relative)).collect(),
         bytes_on_disk: found.files.iter().map(|f| f.bytes).collect(),
-        files: found.files.into_iter().map(|f| f.path).collect(),
+        files: found.files.into_iter().map(|f| f.source).collect(),
         missing_cpus: found.missing_cpus,
         missing_pieces: found.missing_pieces,
         copies: found.copies,
         facts,
     }
-}
-
-/// How findings name a file.
-pub(super) fn shown(relative: &Path) -> String {
-    printable(relative.as_os_str().as_bytes())
-}
-
-/// Records what was found of a file as a whole.
-pub(super) fn note(ledger: &mut ImportLedger, relative: &Path, kind: &str, severity: Severity, expected: &str, got: String) {
-    ledger.record(Finding {
-        path: shown(relative),
-        position: Position::File,
-        kind: kind.into(),
-        severity,
-        field: String::new(),
-        expected: expected.into(),
-        got,
-    });
 }

@@ -12,9 +12,9 @@ pub(super) struct CpuFileName<'a> {
 }
 
 impl<'a> CpuFileName<'a> {
-    /// Takes `NAME.blktrace.N`, `.gz` and `.zst` stripped, apart; `None` for other names.
+    /// Takes `NAME.blktrace.N`, the ending of a packed file stripped, apart; `None` for other names.
     pub(super) fn parse(name: &'a [u8]) -> Option<Self> {
-        let plain = name.strip_suffix(b".gz").or_else(|| name.strip_suffix(b".zst"));
+        let plain = [&b".gz"[..], b".zst", b".xz", b".bz2"].into_iter().find_map(|ending| name.strip_suffix(ending));
         let packed = plain.is_some();
         let name = plain.unwrap_or(name);
         let dot = name.iter().rposition(|b| *b == b'.')?;
@@ -64,7 +64,9 @@ mod tests {
         let name = |n: &'static str| CpuFileName::parse(n.as_bytes()).map(|f| (String::from_utf8_lossy(f.set), f.cpu, f.packed));
         assert_eq!(name("sda.blktrace.12"), Some(("sda".into(), 12, false)));
         assert_eq!(name("my.disk.blktrace.0.zst"), Some(("my.disk".into(), 0, true)));
-        assert_eq!(name("sda.blktrace.1.gz"), Some(("sda".into(), 1, true)));
+        for packed in ["sda.blktrace.1.gz", "sda.blktrace.1.zst", "sda.blktrace.1.xz", "sda.blktrace.1.bz2"] {
+            assert_eq!(name(packed), Some(("sda".into(), 1, true)), "{packed}");
+        }
         for other in ["sda.blktrace", "sda.blktrace.x", "sda.blktrace.9999999", "sda.1", "dump.bin", "sda.blktrace."] {
             assert_eq!(name(other), None, "{other}");
         }

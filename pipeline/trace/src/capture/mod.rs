@@ -2,7 +2,10 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `discovery` | walks a tree, sniffs, groups per-CPU files: [`discover`] |
+//! | `discovery` | finds the files and groups per-CPU sets: [`discover`] |
+//! | `walk` | the files of a directory tree, links and special files told apart |
+//! | `looking` | what a file is, by its first bytes |
+//! | `tar_members` | the files in a tar, listed like those of a directory |
 //! | `grouping` | which files are of one set, and its missing CPUs |
 //! | `found` | what was found made into captures |
 //! | `twins` | copies, which are read once |
@@ -22,14 +25,18 @@ mod found;
 mod grouping;
 mod host;
 mod id;
+mod looking;
 mod pattern;
 mod piece_name;
 mod reading;
 mod rotation;
 mod shifted;
+mod tar_members;
 mod twins;
+mod walk;
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +46,7 @@ pub use host::{HostPattern, HostSource};
 pub use pattern::PatternError;
 pub use reading::{CaptureSummary, ReadOptions, RowSink, refuse_loss};
 
+use crate::container::Source;
 use crate::finding::ImportLedger;
 use crate::formats::Hints;
 
@@ -49,17 +57,18 @@ pub struct Capture {
     /// letters, digits and `.`, `_`, `-`, `+`, `~`, `%` only, never starting with a dot, at most 120 bytes.
     pub id: String,
     /// From `archive.toml`, else by the pattern of host names, else the first directory below the
-    /// archive's root, else `local`. Hostile text.
+    /// archive's root, else `local`. A tar is no directory here, its folders are. Hostile text.
     pub host: String,
     /// Which of these it is.
     pub host_source: HostSource,
     /// Name of its format, see [`formats`](crate::formats).
     pub format: String,
     /// Its files, sorted by CPU number, or the pieces of one log, oldest first.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<Source>,
     /// How findings name each file: relative to the archive's root, made fit to print.
     pub shown: Vec<String>,
-    /// Sizes of the files on disk, bytes.
+    /// Bytes that reading each file takes from disk: its size; of a member of a tar its own bytes, of
+    /// a packed tar's all up to the member's end. Their sum is what reading the capture will count.
     pub bytes_on_disk: Vec<u64>,
     /// CPU numbers between those of the set whose file is missing, sorted.
     pub missing_cpus: Vec<u32>,
@@ -72,6 +81,13 @@ pub struct Capture {
     pub copies: Vec<String>,
     /// What `archive.toml` says of it.
     pub facts: CaptureFacts,
+}
+
+impl Capture {
+    /// The files on disk that it is read from, each once: of members of tars, the tars.
+    pub fn disk_files(&self) -> BTreeSet<&Path> {
+        self.files.iter().map(Source::disk_file).collect()
+    }
 }
 
 /// What an archive holds.

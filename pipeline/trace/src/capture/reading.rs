@@ -8,7 +8,7 @@ use std::thread;
 use super::Capture;
 use super::grouping::ranges;
 use super::shifted::Shifted;
-use crate::container::ByteCounter;
+use crate::container::{ByteCounter, Limits, Source};
 use crate::error::TraceError;
 use crate::event::EventBatch;
 use crate::finding::{Finding, ImportLedger, Position, Severity};
@@ -31,6 +31,8 @@ pub struct ReadOptions {
     pub progress: ByteCounter,
     /// Stop with [`TraceError::Strict`] at the first finding of data loss or worse.
     pub strict: bool,
+    /// How far packed files and tars are believed.
+    pub limits: Limits,
 }
 
 /// Takes rows out of the vector that it is given; the clock is that of all their times.
@@ -88,7 +90,7 @@ impl Capture {
         pairing.incomplete |= !self.missing_cpus.is_empty() || self.missing_pieces > 0 || self.facts.dropped_events > 0;
         let strict = options.strict;
         let bytes_before = counter.get();
-        let source = self.open(&counter, &mut ledger)?;
+        let source = self.open_within(&options.limits, &counter, &mut ledger)?;
         let clock = source.clock();
         refuse_loss(strict, &ledger)?;
         let mut pairer = Pairer::new(pairing, self.name().into());
@@ -100,7 +102,7 @@ impl Capture {
             let decoder = thread::Builder::new()
                 .name("iotriage-decode".into())
                 .spawn_scoped(scope, move || decode(source, strict, &full_out, &empty_in))
-                .map_err(|source| TraceError::Thread { path: self.first_path(), source })?;
+                .map_err(|reason| TraceError::Thread { path: self.first_path(), reason })?;
             let paired = pair(&full_in, &empty_out, &mut pairer, &mut rows, strict, &mut |rows| sink(clock, rows));
             // Hanging up makes the decoder stop if pairing ended early.
             drop(full_in);
@@ -141,18 +143,23 @@ impl Capture {
         })
     }
 
-    /// Opens the capture's files as a stream of events, without pairing them.
+    /// Opens the capture's files as a stream of events, without pairing them, within default limits.
     ///
     /// # Errors
     /// As [`Capture::read`].
     pub fn open(&self, counter: &ByteCounter, ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
+        self.open_within(&Limits::default(), counter, ledger)
+    }
+
+    fn open_within(&self, limits: &Limits, counter: &ByteCounter, ledger: &mut ImportLedger) -> Result<Box<dyn EventSource>, TraceError> {
         let inputs = self
             .files
             .iter()
             .enumerate()
-            .map(|(i, path)| Input {
-                path: path.clone(),
-                shown: self.shown.get(i).map_or_else(|| path.display().to_string(), Clone::clone).into(),
+            .map(|(i, source)| Input {
+                source: source.clone(),
+                shown: self.shown.get(i).map_or_else(|| source.to_string(), Clone::clone).into(),
+                limits: *limits,
             })
             .collect();
         let opened = self.hints.open(&self.format, inputs, counter, ledger);
@@ -194,8 +201,8 @@ impl Capture {
         }
     }
 
-    fn first_path(&self) -> std::path::PathBuf {
-        self.files.first().cloned().unwrap_or_default()
+    pub(crate) fn first_path(&self) -> std::path::PathBuf {
+        self.files.first().map(Source::shown_path).unwrap_or_default()
     }
 
     /// A number missing from the set is a file that was not kept, or a CPU that was offline, for

@@ -4,8 +4,8 @@
 //!
 //! A piece continues another if its first time is not before the other's last, but for the disorder
 //! that the formats restore, and not later than by a silence that a log may have. The last time is
-//! read from the end of a plain file; a packed one is unpacked for it, unless it is very long: then
-//! the firsts have to do.
+//! read from the end of a plain file; a packed one, or one in a tar, is read through for it, unless it is
+//! very long: then the firsts have to do.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,16 +14,17 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::found::{Found, note};
+use super::found::Found;
 use super::piece_name::{PieceName, Scheme};
-use crate::container::{self, ByteCounter, Compression, read_full};
+use super::walk::{note, shown};
+use crate::container::{self, ByteCounter, Compression, Limits, read_full};
 use crate::finding::{ImportLedger, Severity};
 use crate::formats::pieces::PieceTimes;
 use crate::formats::{self};
 
 /// Bytes looked at for times at either end of a file.
 const END_BYTES: usize = 64 * 1024;
-/// A packed file is unpacked for its last time up to this length.
+/// A packed file or a member of a tar is read through for its last time up to this length.
 const MOST_UNPACKED: u64 = 256 << 20;
 /// Times may go back by this much within a log, see `formats::reorder`.
 const DISORDER_NS: i64 = 1_000_000_000;
@@ -47,7 +48,7 @@ struct Times {
 
 /// Joins what belongs together; `alike` tells whether two files may be of one capture for all else
 /// that is known of them.
-pub(super) fn join(found: Vec<Found>, alike: &dyn Fn(&Found, &Found) -> bool, ledger: &mut ImportLedger) -> Vec<Found> {
+pub(super) fn join(found: Vec<Found>, alike: &dyn Fn(&Found, &Found) -> bool, limits: &Limits, ledger: &mut ImportLedger) -> Vec<Found> {
     let mut whole = Vec::new();
     let mut logs: BTreeMap<(PathBuf, &'static str, Vec<u8>), Vec<Piece>> = BTreeMap::new();
     for one in found {
@@ -63,7 +64,7 @@ pub(super) fn join(found: Vec<Found>, alike: &dyn Fn(&Found, &Found) -> bool, le
     for ((folder, _, stem), pieces) in logs {
         let log = folder.join(OsStr::from_bytes(&stem));
         for sequence in sequences(pieces) {
-            join_sequence(sequence, &log, alike, &mut whole, ledger);
+            join_sequence(sequence, &log, alike, limits, &mut whole, ledger);
         }
     }
     whole
@@ -96,6 +97,7 @@ fn join_sequence(
     pieces: Vec<Piece>,
     log: &Path,
     alike: &dyn Fn(&Found, &Found) -> bool,
+    limits: &Limits,
     whole: &mut Vec<Found>,
     ledger: &mut ImportLedger,
 ) {
@@ -106,7 +108,7 @@ fn join_sequence(
     };
     let mut joined: Option<(Piece, Option<Times>)> = None;
     for piece in pieces {
-        let times = times(&piece.found, &mut *reader);
+        let times = times(&piece.found, limits, &mut *reader);
         let Some((mut before, times_before)) = joined.take() else {
             joined = Some((piece, times));
             continue;
@@ -123,7 +125,7 @@ fn join_sequence(
             }
             Some(why) => {
                 let last = before.found.files.last().map_or(before.found.name.as_path(), |f| f.relative.as_path());
-                let got = format!("{why}; read apart from {}", super::found::shown(last));
+                let got = format!("{why}; read apart from {}", shown(last));
                 let expected = "a piece that continues the one before, as its name says";
                 note(ledger, &piece.found.name, "pieces_apart", Severity::Notice, expected, got);
                 whole.push(before.found);
@@ -180,9 +182,9 @@ fn note_missing(before: &mut Piece, later: &Piece, ledger: &mut ImportLedger) {
 }
 
 /// First and last time of a file; `None` if it cannot be read or its ends have none.
-fn times(found: &Found, reader: &mut dyn PieceTimes) -> Option<Times> {
-    let path = &found.files.first()?.path;
-    let mut opened = container::open(path, &ByteCounter::new()).ok()?;
+fn times(found: &Found, limits: &Limits, reader: &mut dyn PieceTimes) -> Option<Times> {
+    let source = &found.files.first()?.source;
+    let mut opened = container::open(source, limits, &ByteCounter::new()).ok()?;
     let mut head = vec![0; END_BYTES];
     let filled = read_full(&mut *opened.reader, &mut head).ok()?;
     head.truncate(filled);
@@ -191,8 +193,8 @@ fn times(found: &Found, reader: &mut dyn PieceTimes) -> Option<Times> {
         let (first, last) = at_head?;
         return Some(Times { first, last: Some(last) });
     }
-    let tail = match opened.compression {
-        Compression::None => plain_tail(path).ok(),
+    let tail = match (opened.compression, &source.member) {
+        (Compression::None, None) => plain_tail(&source.path).ok(),
         _ => unpacked_tail(&mut *opened.reader),
     };
     let at_tail = tail.as_deref().and_then(|t| reader.of(whole_lines(t, false, true)));

@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::path::Path;
 
 use super::found::Found;
-use crate::container::{self, ByteCounter, Compression, read_full};
+use crate::container::{self, ByteCounter, Compression, Limits, Source, read_full};
 
 /// Bytes compared at once.
 const CHUNK: usize = 64 * 1024;
@@ -31,16 +30,16 @@ impl Beginning {
 }
 
 /// For each of `found`, the one before it that it repeats.
-pub(super) fn twins(found: &[Found]) -> Vec<Option<usize>> {
+pub(super) fn twins(found: &[Found], limits: &Limits) -> Vec<Option<usize>> {
     let mut alike: BTreeMap<(&str, Vec<Beginning>), Vec<usize>> = BTreeMap::new();
     for (i, one) in found.iter().enumerate() {
         alike.entry((one.format, beginnings(one))).or_default().push(i);
     }
     let mut twin_of = vec![None; found.len()];
     for candidates in alike.into_values().filter(|c| c.len() > 1) {
-        for same_size in by_size(found, candidates) {
-            for same in by_content(found, same_size) {
-                mark(found, &same, &mut twin_of);
+        for same_size in by_size(found, candidates, limits) {
+            for same in by_content(found, same_size, limits) {
+                mark(found, &same, limits, &mut twin_of);
             }
         }
     }
@@ -52,13 +51,15 @@ fn beginnings(found: &Found) -> Vec<Beginning> {
     found.files.iter().filter_map(|f| f.beginning).filter(|b| b.bytes > 0).collect()
 }
 
-fn contents(found: &Found) -> impl Iterator<Item = &Path> {
-    found.files.iter().filter(|f| f.beginning.is_none_or(|b| b.bytes > 0)).map(|f| f.path.as_path())
+fn contents(found: &Found) -> impl Iterator<Item = &Source> {
+    found.files.iter().filter(|f| f.beginning.is_none_or(|b| b.bytes > 0)).map(|f| &f.source)
 }
 
-/// Where none is packed, sizes tell most apart without reading.
-fn by_size(found: &[Found], candidates: Vec<usize>) -> Vec<Vec<usize>> {
-    let is_plain = |path: &Path| container::open(path, &ByteCounter::new()).is_ok_and(|o| o.compression == Compression::None);
+/// Where none is packed or in a tar, sizes tell most apart without reading.
+fn by_size(found: &[Found], candidates: Vec<usize>, limits: &Limits) -> Vec<Vec<usize>> {
+    let is_plain = |source: &Source| {
+        source.member.is_none() && container::open(source, limits, &ByteCounter::new()).is_ok_and(|o| o.compression == Compression::None)
+    };
     if !candidates.iter().filter_map(|i| found.get(*i)).flat_map(contents).all(is_plain) {
         return vec![candidates];
     }
@@ -71,13 +72,13 @@ fn by_size(found: &[Found], candidates: Vec<usize>) -> Vec<Vec<usize>> {
 }
 
 /// Of many, a hash of the content tells most apart in one reading of each.
-fn by_content(found: &[Found], candidates: Vec<usize>) -> Vec<Vec<usize>> {
+fn by_content(found: &[Found], candidates: Vec<usize>, limits: &Limits) -> Vec<Vec<usize>> {
     if candidates.len() <= 2 {
         return vec![candidates];
     }
     let mut hashes: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for i in candidates {
-        if let Some(hash) = found.get(i).and_then(content_hash) {
+        if let Some(hash) = found.get(i).and_then(|f| content_hash(f, limits)) {
             hashes.entry(hash).or_default().push(i);
         }
     }
@@ -85,22 +86,22 @@ fn by_content(found: &[Found], candidates: Vec<usize>) -> Vec<Vec<usize>> {
 }
 
 /// Compares each with the first byte by byte: a hash may be made to be equal.
-fn mark(found: &[Found], candidates: &[usize], twin_of: &mut [Option<usize>]) {
+fn mark(found: &[Found], candidates: &[usize], limits: &Limits, twin_of: &mut [Option<usize>]) {
     let Some((first, rest)) = candidates.split_first() else { return };
     for i in rest {
         if let (Some(a), Some(b), Some(slot)) = (found.get(*first), found.get(*i), twin_of.get_mut(*i))
-            && equal(a, b)
+            && equal(a, b, limits)
         {
             *slot = Some(*first);
         }
     }
 }
 
-fn content_hash(found: &Found) -> Option<u64> {
+fn content_hash(found: &Found, limits: &Limits) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     let mut chunk = vec![0; CHUNK];
-    for path in contents(found) {
-        let mut opened = container::open(path, &ByteCounter::new()).ok()?;
+    for source in contents(found) {
+        let mut opened = container::open(source, limits, &ByteCounter::new()).ok()?;
         loop {
             let n = read_full(&mut *opened.reader, &mut chunk).ok()?;
             chunk.get(..n)?.hash(&mut hasher);
@@ -113,11 +114,11 @@ fn content_hash(found: &Found) -> Option<u64> {
 }
 
 /// Whether all of both can be read and is equal.
-fn equal(a: &Found, b: &Found) -> bool {
+fn equal(a: &Found, b: &Found, limits: &Limits) -> bool {
     let (mut x, mut y) = (vec![0; CHUNK], vec![0; CHUNK]);
-    let mut same = |a: &Path, b: &Path| -> Option<bool> {
-        let mut a = container::open(a, &ByteCounter::new()).ok()?;
-        let mut b = container::open(b, &ByteCounter::new()).ok()?;
+    let mut same = |a: &Source, b: &Source| -> Option<bool> {
+        let mut a = container::open(a, limits, &ByteCounter::new()).ok()?;
+        let mut b = container::open(b, limits, &ByteCounter::new()).ok()?;
         loop {
             let n = read_full(&mut *a.reader, &mut x).ok()?;
             let m = read_full(&mut *b.reader, &mut y).ok()?;

@@ -11,13 +11,13 @@ use super::line_tallies::{LineLosses, OtherEvents};
 use super::pieces::{LaterPieces, LineTimes, NextPiece, PieceTimes};
 use super::reorder::Reorder;
 use super::{EventSource, Format, FormatDescriptor, Input, SNIFF_BYTES, Sniff};
-use crate::container::{self, ByteCounter};
+use crate::container::{ByteCounter, read_finding};
 use crate::error::TraceError;
 use crate::event::{BlockEvent, EventBatch};
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
 use crate::names::{NameId, NameInterner};
-use crate::printable::{printable, quoted};
+use crate::printable::quoted;
 use crate::record::{Clock, DeviceId};
 
 /// A longer line is no line of a log.
@@ -237,7 +237,7 @@ pub(super) fn open_lines<P: LineParser + 'static>(
     let mut inputs = inputs.into_iter();
     match inputs.next() {
         Some(input) => {
-            let opened = container::open(&input.path, counter)?;
+            let opened = input.open(counter)?;
             let later = LaterPieces::new(inputs, counter);
             Ok(Box::new(LineSource::new(opened.reader, parser, input.shown).followed_by(later)))
         }
@@ -355,9 +355,8 @@ impl<P: LineParser> EventSource for LineSource<P> {
             let line = match self.lines.next_line() {
                 None => {
                     if let Some(error) = self.lines.take_error() {
-                        note(ledger, &self.shown, number, ("read_error", Severity::DataLoss), ("", "more of the file"), || {
-                            printable(error.to_string().as_bytes())
-                        });
+                        let line = Position::Line(number);
+                        ledger.record(read_finding(&self.shown, line, "read_error", "more of the file", &error));
                         self.losses.at_once(LossKind::Unreadable, 1, batch);
                     }
                     match self.later.open_next(ledger) {

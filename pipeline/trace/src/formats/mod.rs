@@ -24,12 +24,11 @@ pub mod rwbs;
 pub mod trace_cmd;
 mod tracepoint;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use hints::Hints;
 
-use crate::container::ByteCounter;
+use crate::container::{self, ByteCounter, Limits, Opened, Source};
 use crate::error::TraceError;
 use crate::event::EventBatch;
 use crate::finding::ImportLedger;
@@ -84,9 +83,21 @@ pub struct FormatDescriptor {
 #[derive(Debug, Clone)]
 pub struct Input {
     /// Where it is.
-    pub path: PathBuf,
+    pub source: Source,
     /// How findings name it: relative to the archive's root, escaped.
     pub shown: Arc<str>,
+    /// How far its containers are believed.
+    pub limits: Limits,
+}
+
+impl Input {
+    /// Opens it; what is read from disk is added to `counter`.
+    ///
+    /// # Errors
+    /// As [`container::open`].
+    pub fn open(&self, counter: &ByteCounter) -> Result<Opened, TraceError> {
+        container::open(&self.source, &self.limits, counter)
+    }
 }
 
 /// A log format.

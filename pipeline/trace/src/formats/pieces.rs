@@ -7,9 +7,9 @@ use std::vec;
 use super::Input;
 use super::completed::{Row, TableParser};
 use super::lines::{LineParser, LineReader, Parsed};
-use crate::container::{self, ByteCounter};
+use crate::container::{ByteCounter, read_finding};
+use crate::error::TraceError;
 use crate::finding::{Finding, ImportLedger, Position, Severity};
-use crate::printable::printable;
 
 /// Reads times out of parts of a log, given in their order: what stands above may matter below.
 pub trait PieceTimes {
@@ -79,17 +79,21 @@ impl LaterPieces {
     /// Opens the next.
     pub(super) fn open_next(&mut self, ledger: &mut ImportLedger) -> NextPiece {
         let Some(input) = self.inputs.next() else { return NextPiece::End };
-        match container::open(&input.path, &self.counter) {
+        match input.open(&self.counter) {
             Ok(opened) => NextPiece::Opened(LineReader::new(opened.reader), input.shown),
             Err(error) => {
-                ledger.record(Finding {
-                    path: input.shown.to_string(),
-                    position: Position::File,
-                    kind: "unreadable_file".into(),
-                    severity: Severity::DataLoss,
-                    field: String::new(),
-                    expected: "a readable file".into(),
-                    got: printable(error.reason().as_bytes()),
+                let expected = "a readable file";
+                ledger.record(match &error {
+                    TraceError::Read { reason, .. } => read_finding(&input.shown, Position::File, "unreadable_file", expected, reason),
+                    other => Finding {
+                        path: input.shown.to_string(),
+                        position: Position::File,
+                        kind: "unreadable_file".into(),
+                        severity: Severity::DataLoss,
+                        field: String::new(),
+                        expected: expected.into(),
+                        got: other.without_path(),
+                    },
                 });
                 NextPiece::Unreadable
             }

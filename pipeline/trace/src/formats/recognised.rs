@@ -1,7 +1,8 @@
 //! Files that are known for what they are, and cannot be read yet.
 //!
 //! Naming them, with a cure, is better than calling them unknown, and keeps one from being guessed
-//! to be another format. Formats that can be read are in [`ALL`](super::ALL).
+//! to be another format. Formats that can be read are in [`ALL`](super::ALL); packed files and tars
+//! are opened by [`container`](crate::container) before it comes to this.
 
 use super::lines::{decimal, word};
 use super::tracepoint::mentions_block_event;
@@ -19,7 +20,6 @@ const BLKTRACE_INSTEAD: &str = "record with blktrace, or with the project's bpft
 const REPORT_IT: &str = "print it as text: trace-cmd report -t -i trace.dat > trace.txt";
 const SCRIPT_IT: &str = "print it as text: perf script --ns -i perf.data > perf.txt";
 const RECORD_BLOCK_EVENTS: &str = "record the block events with their times, as with trace-cmd record -e block";
-const UNPACK: &str = "unpack it, or pack it with gzip or zstd";
 
 /// Names a file that starts with `prefix`, `None` if it is not known either.
 pub fn recognise(prefix: &[u8]) -> Option<Recognised> {
@@ -29,15 +29,6 @@ pub fn recognise(prefix: &[u8]) -> Option<Recognised> {
     }
     if prefix.starts_with(b"\x17\x08\x44tracing") {
         return known("trace.dat of trace-cmd", REPORT_IT);
-    }
-    if prefix.starts_with(b"\xfd7zXZ\0") {
-        return known("an xz archive", UNPACK);
-    }
-    if prefix.starts_with(b"BZh") && prefix.get(4..10) == Some(b"\x31\x41\x59\x26\x53\x59") {
-        return known("a bzip2 archive", UNPACK);
-    }
-    if prefix.get(257..262) == Some(b"ustar") {
-        return known("a tar archive", "unpack it into a directory and give that");
     }
     if prefix.starts_with(b"PK\x03\x04") {
         return known("a zip archive", "unpack it into a directory and give that");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use iotriage_trace::capture::{Capture, discover};
-use iotriage_trace::container::{ByteCounter, open};
+use iotriage_trace::container::{ByteCounter, Limits, open};
 use iotriage_trace::counts::{Direction, EventCounts, Tally};
 use iotriage_trace::event::Action;
 
@@ -196,7 +196,7 @@ fn printed_by_blkparse(capture: &Capture, shift: usize) -> Option<String> {
         fs::write(place.path().join(format!("x.blktrace.{empty}")), b"").expect("file is made");
     }
     for (cpu, file) in numbers.iter().zip(&capture.files) {
-        let mut opened = open(file, &ByteCounter::new()).expect("capture opens");
+        let mut opened = open(file, &Limits::default(), &ByteCounter::new()).expect("capture opens");
         let mut copy = fs::File::create(place.path().join(format!("x.blktrace.{cpu}"))).expect("copy is made");
         std::io::copy(&mut opened.reader, &mut copy).expect("copied");
     }

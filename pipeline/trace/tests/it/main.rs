@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `align` | clocks of captures of the same I/Os |
 //! | `script` | blktrace files made from a readable script |
 //! | `dump` | rows and findings as text |
 //! | `driver` | commands of a driver and the requests that they are part of |
@@ -13,7 +14,11 @@
 //! | `described` | `archive.toml`, hosts, strict reading |
 //! | `pieces` | rotated logs |
 //! | `twins` | captures that are there twice |
-//! | `properties` | random bytes and random damage |
+//! | `containers` | packed files and tars: what is read, where it is cut, what is refused |
+//! | `in_tars` | pieces, copies and descriptions in tars |
+//! | `hostile_containers` | random bytes and random damage of containers |
+//! | `packing` | packs bytes and makes tars for them |
+//! | `properties` | random bytes and random damage of logs |
 //! | `blkparse` | event counts against blkparse's own |
 //! | `tracepoints` | ftrace and perf texts against a blktrace of the same I/Os |
 //! | `sample_table` | every public sample of the blktrace family: read, and every line accounted for |
@@ -21,14 +26,19 @@
 
 #![allow(clippy::print_stderr)]
 
+mod align;
 mod archive;
 mod blkparse;
+mod containers;
 mod custom_format;
 mod described;
 mod driver;
 mod dump;
 mod golden;
+mod hostile_containers;
+mod in_tars;
 mod one_request;
+mod packing;
 mod pieces;
 mod properties;
 mod public_samples;

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use iotriage_trace::capture::{Capture, CaptureSummary, DiscoverOptions, discover_with};
-use iotriage_trace::container::{ByteCounter, open};
+use iotriage_trace::container::{ByteCounter, Limits, Source, open};
 use iotriage_trace::event::{Action, EventBatch};
 use iotriage_trace::finding::ImportLedger;
 use iotriage_trace::formats::Hints;
@@ -53,9 +53,9 @@ fn samples(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Records that are no notifications, and bytes behind the last whole record.
-fn records_of(path: &Path) -> (u64, u64) {
+fn records_of(source: &Source) -> (u64, u64) {
     let mut bytes = Vec::new();
-    open(path, &ByteCounter::new()).expect("opens").reader.read_to_end(&mut bytes).expect("is read");
+    open(source, &Limits::default(), &ByteCounter::new()).expect("opens").reader.read_to_end(&mut bytes).expect("is read");
     let big = bytes.first() == Some(&0x65);
     let word = |at: usize| {
         let four = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
@@ -98,13 +98,13 @@ fn check(name: &str, capture: &Capture, summary: &CaptureSummary) {
     let count = |kind: &str| summary.ledger.count(kind);
     match capture.format.as_str() {
         "blktrace" => {
-            let counts: Vec<_> = capture.files.iter().map(|f| records_of(f)).collect();
+            let counts: Vec<_> = capture.files.iter().map(records_of).collect();
             assert_eq!(summary.events, counts.iter().map(|(records, _)| records).sum::<u64>(), "{name}");
             let cut = counts.iter().filter(|(_, left)| *left > 0).count() as u64;
             assert_eq!(count("truncated_record"), cut, "{name}");
         }
         "blkparse" => {
-            let text = fs::read(&capture.files[0]).expect("is read");
+            let text = fs::read(&capture.files[0].path).expect("is read");
             let (events, foreign) = lines_of(&String::from_utf8_lossy(&text), capture.hints.blkparse.is_some());
             assert_eq!((summary.events + count("bad_field"), count("foreign_line")), (events, foreign), "{name}: {:?}", summary.ledger);
         }

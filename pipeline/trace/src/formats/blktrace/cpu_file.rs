@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::action::{LAST_EVENT, Notification};
 use super::record::{Header, MAX_HEADER_BYTES, MIN_HEADER_BYTES, Magic, Version};
+use crate::container::read_finding;
 use crate::event::{Action, BlockEvent, EventBatch};
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
@@ -388,17 +389,8 @@ impl CpuFile {
 
     fn note_read_error(&mut self, error: &io::Error, ledger: &mut ImportLedger) {
         self.unreadable += 1;
-        let text = error.to_string();
-        let finding = Finding {
-            path: self.shown.to_string(),
-            position: Position::Byte(self.base + self.end as u64),
-            kind: "read_error".into(),
-            severity: Severity::DataLoss,
-            field: String::new(),
-            expected: "more of the file".into(),
-            got: crate::printable::printable(text.as_bytes()),
-        };
-        ledger.record(finding);
+        let place = Position::Byte(self.base + self.end as u64);
+        ledger.record(read_finding(&self.shown, place, "read_error", "more of the file", error));
     }
 
     /// Searches for the next record from just behind the head on; `false` if there is none.

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::cpu_file::{CpuFile, HeadKey, Refused};
-use crate::container::{self, ByteCounter};
+use crate::container::{ByteCounter, read_finding};
 use crate::error::TraceError;
 use crate::event::EventBatch;
 use crate::finding::{Finding, ImportLedger, Position, Severity};
@@ -34,11 +34,17 @@ impl MergedFiles {
                 Ok(Some(file)) => files.push(file),
                 Ok(None) => {}
                 Err(error) => {
-                    let (kind, severity) = match error {
-                        TraceError::UnsupportedVersion { .. } | TraceError::OtherLayout { .. } => ("unsupported_version", Severity::Error),
-                        _ => ("unreadable_file", Severity::DataLoss),
-                    };
-                    note_file(&input, kind, severity, "a readable blktrace file of version 7 or 8", &error.to_string(), ledger);
+                    let expected = "a readable blktrace file of version 7 or 8";
+                    let mut note = |kind, severity| note_file(&input, kind, severity, expected, &error.without_path(), ledger);
+                    match &error {
+                        TraceError::UnsupportedVersion { .. } | TraceError::OtherLayout { .. } => {
+                            note("unsupported_version", Severity::Error)
+                        }
+                        TraceError::Read { reason, .. } => {
+                            ledger.record(read_finding(&input.shown, Position::File, "unreadable_file", expected, reason));
+                        }
+                        _ => note("unreadable_file", Severity::DataLoss),
+                    }
                     first_error.get_or_insert(error);
                 }
             }
@@ -56,7 +62,7 @@ impl MergedFiles {
 
 /// Opens one file; `None` for an empty one or one without a record, which is a finding.
 fn open_file(input: &Input, counter: &ByteCounter, ledger: &mut ImportLedger) -> Result<Option<CpuFile>, TraceError> {
-    let opened = container::open(&input.path, counter)?;
+    let opened = input.open(counter)?;
     match CpuFile::open(opened.reader, input.shown.clone(), ledger) {
         Ok(file) => Ok(Some(file)),
         // A CPU that saw no I/O leaves an empty file behind.
@@ -66,9 +72,9 @@ fn open_file(input: &Input, counter: &ByteCounter, ledger: &mut ImportLedger) ->
         }
         // Reported as lost synchronisation already.
         Err(Refused::NoRecord) => Ok(None),
-        Err(Refused::Version(version)) => Err(TraceError::UnsupportedVersion { path: input.path.clone(), version }),
-        Err(Refused::OtherLayout) => Err(TraceError::OtherLayout { path: input.path.clone() }),
-        Err(Refused::Unreadable(source)) => Err(TraceError::Read { path: input.path.clone(), source }),
+        Err(Refused::Version(version)) => Err(TraceError::UnsupportedVersion { path: input.source.shown_path(), version }),
+        Err(Refused::OtherLayout) => Err(TraceError::OtherLayout { path: input.source.shown_path() }),
+        Err(Refused::Unreadable(reason)) => Err(TraceError::Read { path: input.source.shown_path(), reason }),
     }
 }
 

@@ -17,13 +17,13 @@ use std::sync::Arc;
 use super::lines::{Line, LineReader, whole_lines};
 use super::pieces::{LaterPieces, NextPiece, PieceTimes, TableTimes};
 use super::{EventSource, Format, FormatDescriptor, Input, Sniff};
-use crate::container::{self, ByteCounter};
+use crate::container::{ByteCounter, read_finding};
 use crate::error::TraceError;
 use crate::event::{CompletedIo, EventBatch};
 use crate::finding::{Finding, ImportLedger, Position, Severity};
 use crate::loss::{LossKind, LossSpan};
 use crate::names::{NameId, NameInterner};
-use crate::printable::{printable, quoted};
+use crate::printable::quoted;
 use crate::record::Clock;
 use order::CompletionOrder;
 
@@ -127,7 +127,7 @@ fn open_table<P: TableParser + 'static>(inputs: Vec<Input>, counter: &ByteCounte
     let mut inputs = inputs.into_iter();
     match inputs.next() {
         Some(input) => {
-            let opened = container::open(&input.path, counter)?;
+            let opened = input.open(counter)?;
             let mut source = CompletedSource::new(LineReader::new(opened.reader), parser, input.shown);
             source.later = LaterPieces::new(inputs, counter);
             Ok(Box::new(source))
@@ -200,9 +200,8 @@ impl<P: TableParser> EventSource for CompletedSource<P> {
             let line = match self.lines.next_line() {
                 None => {
                     if let Some(error) = self.lines.take_error() {
-                        self.notes.note(ledger, ("read_error", Severity::DataLoss), ("", "more of the file"), || {
-                            printable(error.to_string().as_bytes())
-                        });
+                        let line = Position::Line(self.notes.line);
+                        ledger.record(read_finding(&self.notes.shown, line, "read_error", "more of the file", &error));
                         batch.losses.push(loss(self.last_time, LossKind::Unreadable, 1));
                     }
                     match self.later.open_next(ledger) {
