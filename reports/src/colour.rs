@@ -62,6 +62,12 @@ pub fn density_ramp_dark(share: f64) -> Rgb {
     ramp(Lch(0.34, 0.08, 262.0), Lch(0.95, 0.06, 205.0), share)
 }
 
+/// Dark to light grey, for queue depth and, backwards, for counts on a light page. It ends short of
+/// white, like the others.
+pub fn grey_ramp(share: f64) -> Rgb {
+    ramp(Lch(0.18, 0.0, 0.0), Lch(0.90, 0.0, 0.0), share)
+}
+
 /// The literal palette: red = IOPS / 10000, green = max(0, 1 - latency / 200 ms),
 /// blue = depth / 128, each clamped to 0..1 and rounded to 0..255.
 pub fn literal(iops: f64, latency_ms: f64, depth: f64) -> Rgb {
@@ -132,12 +138,20 @@ mod tests {
     #[test]
     fn ramps_change_in_luminance_from_end_to_end_without_turning_back() {
         type Ramp = fn(f64) -> Rgb;
-        let ramps: [(Ramp, f64); 3] = [(depth_ramp, 1.0), (density_ramp, -1.0), (density_ramp_dark, 1.0)];
+        let ramps: [(Ramp, f64); 4] = [(depth_ramp, 1.0), (density_ramp, -1.0), (density_ramp_dark, 1.0), (grey_ramp, 1.0)];
         for (ramp, direction) in ramps {
             let luminance: Vec<f64> = (0..=64).map(|i| ramp(f64::from(i) / 64.0).luminance()).collect();
             for pair in luminance.windows(2) {
                 assert!((pair[1] - pair[0]) * direction > 0.0, "{pair:?}");
             }
+        }
+    }
+
+    #[test]
+    fn grey_ramp_has_no_hue() {
+        for i in 0..=16 {
+            let Rgb(r, g, b) = grey_ramp(f64::from(i) / 16.0);
+            assert!(r.abs_diff(g) <= 1 && g.abs_diff(b) <= 1);
         }
     }
 

@@ -30,6 +30,12 @@ pub fn write_report<'w>(
         let mut out = open(&picture.file).map_err(failed)?;
         out.write_all(&picture.png).and_then(|()| out.flush()).map_err(failed)?;
         names.push(picture.file.clone());
+        if let (Some(file), Some(svg)) = (picture.svg_file(), &picture.svg) {
+            let failed = |source| ReportError::Write { file: file.clone(), source };
+            let mut out = open(&file).map_err(failed)?;
+            out.write_all(svg.as_bytes()).and_then(|()| out.flush()).map_err(failed)?;
+            names.push(file);
+        }
     }
     let material = Material { view, pictures: &pictures, options };
     for exporter in export::all() {

@@ -365,16 +365,30 @@ pub(crate) struct GivenArgs {
 /// How pictures look.
 #[derive(Debug, Args)]
 pub(crate) struct PictureArgs {
-    /// Colours of the three-axis heat map.
+    /// Colours of the pictures.
     #[arg(long, value_enum, default_value_t = PaletteArg::Depth, value_name = "PALETTE")]
     pub(crate) palette: PaletteArg,
+    /// Page that pictures are drawn for; dark makes the report's page dark too.
+    #[arg(long, value_enum, default_value_t = ThemeArg::Light, value_name = "THEME")]
+    pub(crate) theme: ThemeArg,
 }
 
-/// Colours of the three-axis heat map.
+/// Page that pictures are drawn for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThemeArg {
+    /// White; the report's page follows the reader's settings.
+    Light,
+    /// Near black.
+    Dark,
+}
+
+/// Colours of the pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PaletteArg {
     /// Queue depth on a perceptually uniform scale, count as opacity.
     Depth,
     /// Red = IOPS, green = low latency, blue = depth.
     Rgb,
+    /// Greys that copiers and black-and-white printers keep apart.
+    Grey,
 }

@@ -17,7 +17,9 @@ use iotriage_trace::finding::Severity;
 use iotriage_trace::formats::Hints;
 use iotriage_trace::formats::blkparse::CustomFormat;
 
-use crate::args::{ArchiveArgs, EndingArgs, HintArgs, HostArgs, ModelArgs, OutputArgs, PaletteArg, PictureArgs, SeverityArg, WindowArgs};
+use crate::args::{
+    ArchiveArgs, EndingArgs, HintArgs, HostArgs, ModelArgs, OutputArgs, PaletteArg, PictureArgs, SeverityArg, ThemeArg, WindowArgs,
+};
 
 /// Threads that may be asked for.
 const MOST_THREADS: usize = 256;
@@ -230,19 +232,40 @@ impl Modelling {
 #[derive(Debug, Clone)]
 pub(crate) struct Picture {
     pub(crate) palette: PaletteArg,
+    pub(crate) theme: ThemeArg,
 }
 
 impl Picture {
     pub(crate) fn from_args(args: &PictureArgs) -> Self {
-        Self { palette: args.palette }
+        Self { palette: args.palette, theme: args.theme }
     }
 
     pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
         let palette = match self.palette {
             PaletteArg::Depth => "depth",
             PaletteArg::Rgb => "rgb",
+            PaletteArg::Grey => "grey",
         };
-        BTreeMap::from([("palette".to_owned(), palette.to_owned())])
+        let theme = match self.theme {
+            ThemeArg::Light => "light",
+            ThemeArg::Dark => "dark",
+        };
+        BTreeMap::from([("palette".to_owned(), palette.to_owned()), ("theme".to_owned(), theme.to_owned())])
+    }
+
+    /// What the report crate is told.
+    pub(crate) fn report_options(&self) -> iotriage_reports::Options {
+        use iotriage_reports::{Options, Palette, Theme};
+        let palette = match self.palette {
+            PaletteArg::Depth => Palette::Perceptual,
+            PaletteArg::Rgb => Palette::Rgb,
+            PaletteArg::Grey => Palette::Grey,
+        };
+        let theme = match self.theme {
+            ThemeArg::Light => Theme::Light,
+            ThemeArg::Dark => Theme::Dark,
+        };
+        Options { palette, theme, ..Options::default() }
     }
 }
 

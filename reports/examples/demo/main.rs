@@ -1,4 +1,4 @@
-//! Renders a report of made-up data: `cargo run --release -p iotriage-reports --example demo -- OUTDIR [rgb] [dark] [large]`.
+//! Renders a report of made-up data: `cargo run --release -p iotriage-reports --example demo -- OUTDIR [rgb|grey] [dark] [large]`.
 //!
 //! For looking at the pictures and the page while changing them; `large` is a day of fifty devices,
 //! for measuring.
@@ -14,12 +14,13 @@ use iotriage_reports::{Options, Palette, Theme, write_report};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let out = PathBuf::from(arguments.next().ok_or("usage: demo OUTDIR [rgb] [dark] [large]")?);
+    let out = PathBuf::from(arguments.next().ok_or("usage: demo OUTDIR [rgb|grey] [dark] [large]")?);
     let mut options = Options::default();
     let mut view = synthetic::fleet();
     for argument in arguments {
         match argument.as_str() {
             "rgb" => options.palette = Palette::Rgb,
+            "grey" => options.palette = Palette::Grey,
             "large" => view = synthetic::day_of_fifty_devices(),
             "dark" => options.theme = Theme::Dark,
             other => return Err(format!("unknown argument {other:?}").into()),

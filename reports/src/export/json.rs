@@ -1,7 +1,7 @@
 //! `report.json`: the whole report for programs, except the window rows, which are in
 //! `windows.csv`.
 //!
-//! Schema, version [`SCHEMA_VERSION`]. Members are added without a new version; one that changes
+//! Its JSON Schema is [`REPORT_SCHEMA`](super::REPORT_SCHEMA), version [`SCHEMA_VERSION`]. Members are added without a new version; one that changes
 //! its meaning or goes away raises it. Times are integers of ns on the named clock, shares are
 //! percent, latencies us, confidence 0 to 1; `null` means not known. Text is as the log had it.
 //!
@@ -16,9 +16,10 @@
 //! | `devices[]` | `host, device, ios, span, worst_class, class_shares[{class, percent}], latency_p50_us, latency_p99_us, stalled_windows, trust` |
 //! | `features[]`, `evidence_columns[]` | `name, unit, doc` |
 //! | `healthy_features` | z-scored means, in the order of `features` |
+//! | `scaling[]` | `host, device, points[{depth, windows, iops{low, median, high}, latency_us{...}}], knee` (place in `points`), `words` |
 //! | `ledger` | `files[], findings[], cannot_say[]` |
 //! | `method[]` | sentences |
-//! | `pictures[]` | `file, title, alt, width, height` |
+//! | `pictures[]` | `file, svg, title, alt, width, height` |
 //!
 //! A worst window is `{host, device, span, class, root_cause, confidence, trust, stalled, iops,
 //! latency_p50_us, latency_p99_us, mean_depth, baseline, baseline_us, service_us, evidence[]}`.
@@ -32,7 +33,8 @@ use super::{Exporter, Material};
 use crate::error::ReportError;
 use crate::escape::terminal;
 use crate::view::{
-    ClassSummary, ClusterSummary, ColumnMeta, DeviceSummary, Ledger, Remedy, ReportView, Run, Share, Span, Text, Trust, VerdictLevel,
+    ClassSummary, ClusterSummary, ColumnMeta, DeviceSummary, Ledger, Remedy, ReportView, Run, ScalingPoint, Share, Span, Text, Trust,
+    VerdictLevel,
 };
 
 /// Version of the schema of `report.json`.
@@ -54,6 +56,7 @@ struct Document<'a> {
     features: &'a [ColumnMeta],
     evidence_columns: &'a [ColumnMeta],
     healthy_features: &'a Option<Vec<f64>>,
+    scaling: Vec<ScalingRow<'a>>,
     ledger: &'a Ledger,
     method: &'a [Text],
     pictures: Vec<PictureRow<'a>>,
@@ -125,8 +128,18 @@ struct WindowRow<'a> {
 }
 
 #[derive(Serialize)]
+struct ScalingRow<'a> {
+    #[serde(flatten)]
+    name: DeviceName<'a>,
+    points: &'a [ScalingPoint],
+    knee: Option<usize>,
+    words: &'a Text,
+}
+
+#[derive(Serialize)]
 struct PictureRow<'a> {
     file: &'a str,
+    svg: Option<String>,
     title: &'a str,
     alt: &'a str,
     width: u32,
@@ -151,12 +164,17 @@ impl Exporter for Json {
             features: &view.features,
             evidence_columns: &view.evidence_columns,
             healthy_features: &view.healthy_features,
+            scaling: view
+                .scaling
+                .iter()
+                .map(|c| ScalingRow { name: device_name(view, c.device), points: &c.points, knee: c.knee, words: &c.words })
+                .collect(),
             ledger: &view.ledger,
             method: &view.method,
             pictures: material
                 .pictures
                 .iter()
-                .map(|p| PictureRow { file: &p.file, title: &p.title, alt: &p.alt, width: p.width, height: p.height })
+                .map(|p| PictureRow { file: &p.file, svg: p.svg_file(), title: &p.title, alt: &p.alt, width: p.width, height: p.height })
                 .collect(),
         };
         let mut serializer = Serializer::with_formatter(&mut *out, VisiblePretty(PrettyFormatter::new()));

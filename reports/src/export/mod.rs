@@ -4,6 +4,7 @@
 mod html;
 mod json;
 mod markdown;
+mod schema;
 mod windows_csv;
 
 use std::io::{self, Write};
@@ -11,6 +12,7 @@ use std::io::{self, Write};
 pub use html::Html;
 pub use json::{Json, SCHEMA_VERSION};
 pub use markdown::Markdown;
+pub use schema::{REPORT_SCHEMA, Schema};
 pub use windows_csv::WindowsCsv;
 
 use crate::error::ReportError;
@@ -44,8 +46,8 @@ pub trait Exporter {
 
 /// Every exporter, in the order of writing. The page comes last: where it exists, all it links to
 /// exists.
-pub fn all() -> [&'static dyn Exporter; 4] {
-    [&WindowsCsv, &Json, &Markdown, &Html]
+pub fn all() -> [&'static dyn Exporter; 5] {
+    [&WindowsCsv, &Schema, &Json, &Markdown, &Html]
 }
 
 /// Names the file in an I/O error.

@@ -1,16 +1,18 @@
 //! A drawing surface in logical pixels, drawn at [`SCALE`] device pixels each.
 //!
-//! Pixels and text are set through the plotters bitmap backend. Strokes and polygons are
+//! What is painted is also written down as SVG where that is asked for, see [`super::svg`]. Pixels and text are set through the plotters bitmap backend. Strokes and polygons are
 //! anti-aliased here by coverage, because the backend rounds thick lines to whole pixels. Errors
-//! of the backend are kept and given back by [`Canvas::into_png`], so that drawing reads straight.
+//! of the backend are kept and given back by [`Canvas::into_files`], so that drawing reads straight.
 
 use plotters::backend::{BitMapBackend, DrawingBackend};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, RGBColor, ShapeStyle, TextStyle};
 
 use super::font;
 use super::palette::Paper;
+use super::svg::Svg;
 use crate::colour::Rgb;
 use crate::error::ReportError;
+use crate::options::Options;
 use crate::png;
 
 /// Device pixels in a logical pixel.
@@ -75,19 +77,18 @@ pub(crate) struct Canvas {
     height: u32,
     pixels: Vec<u8>,
     error: Option<String>,
+    svg: Option<Svg>,
     pub(crate) paper: Paper,
 }
 
 impl Canvas {
-    /// A blank page of `width * height` logical pixels.
-    pub(crate) fn new(width: f64, height: f64, paper: Paper) -> Self {
+    /// A blank page of `width * height` logical pixels, coloured and written as the options say.
+    pub(crate) fn new(width: f64, height: f64, options: &Options) -> Self {
+        let paper = Paper::of(options);
         let device = |side: f64| ((side * SCALE).round() as u32).clamp(1, 16_384);
         let (width, height) = (device(width), device(height));
-        let mut pixels = Vec::with_capacity(width as usize * height as usize * 3);
-        for _ in 0..width as usize * height as usize {
-            pixels.extend_from_slice(&[paper.page.0, paper.page.1, paper.page.2]);
-        }
-        Self { width, height, pixels, error: font::register().err(), paper }
+        let pixels = [paper.page.0, paper.page.1, paper.page.2].repeat(width as usize * height as usize);
+        Self { width, height, pixels, error: font::register().err(), svg: options.svg.then(Svg::new), paper }
     }
 
     /// Runs one drawing operation and keeps its error.
@@ -107,12 +108,48 @@ impl Canvas {
         let (x1, y1) = (device(frame.right).max(x0 + 1), device(frame.bottom).max(y0 + 1));
         let style = ShapeStyle { color: RGBColor(colour.0, colour.1, colour.2).mix(alpha.clamp(0.0, 1.0)), filled: true, stroke_width: 1 };
         self.with_backend(|backend| backend.draw_rect((x0, y0), (x1, y1), &style, true));
+        self.write_rect((x0, x1), (y0, y1), colour, alpha);
+    }
+
+    fn write_rect(&mut self, (x0, x1): (i32, i32), (y0, y1): (i32, i32), colour: Rgb, alpha: f64) {
+        if let Some(svg) = &mut self.svg {
+            let logical = |device: i32| f64::from(device) / SCALE;
+            svg.rect(Frame { left: logical(x0), right: logical(x1), top: logical(y0), bottom: logical(y1) }, colour, alpha);
+        }
+    }
+
+    /// Draws what would be too many shapes: in SVG it becomes a picture of what then is in `frame`.
+    /// Nothing outside of it may be drawn.
+    pub(crate) fn as_pixels(&mut self, frame: Frame, draw: impl FnOnce(&mut Self)) {
+        let svg = self.svg.take();
+        draw(self);
+        let Some(mut svg) = svg else { return };
+        let (x0, x1) = (device(frame.left).clamp(0, self.width as i32), device(frame.right).clamp(0, self.width as i32));
+        let (y0, y1) = (device(frame.top).clamp(0, self.height as i32), device(frame.bottom).clamp(0, self.height as i32));
+        if x0 < x1 && y0 < y1 {
+            let row = |y: i32| {
+                let at = |x: i32| (y as usize * self.width as usize + x as usize) * 3;
+                self.pixels.get(at(x0)..at(x1)).unwrap_or_default()
+            };
+            let pixels: Vec<u8> = (y0..y1).map(row).collect::<Vec<_>>().concat();
+            match png::encode((x1 - x0) as u32, (y1 - y0) as u32, &pixels, PIXELS_PER_METRE) {
+                Ok(file) => {
+                    let logical = |device: i32| f64::from(device) / SCALE;
+                    svg.image(Frame { left: logical(x0), right: logical(x1), top: logical(y0), bottom: logical(y1) }, &file);
+                }
+                Err(error) => {
+                    self.error.get_or_insert_with(|| error.to_string());
+                }
+            }
+        }
+        self.svg = Some(svg);
     }
 
     /// Fills whole device pixels: columns `x0..x1`, rows `y0..y1`.
     pub(crate) fn device_rect(&mut self, (x0, x1): (i32, i32), (y0, y1): (i32, i32), colour: Rgb) {
         let style = ShapeStyle { color: RGBColor(colour.0, colour.1, colour.2).mix(1.0), filled: true, stroke_width: 1 };
         self.with_backend(|backend| backend.draw_rect((x0, y0), (x1, y1), &style, true));
+        self.write_rect((x0, x1), (y0, y1), colour, 1.0);
     }
 
     /// A horizontal or vertical hairline or bar of `thickness`, sharp at its edges.
@@ -137,10 +174,44 @@ impl Canvas {
 
     /// A stroke through `points` with round joins.
     pub(crate) fn stroke(&mut self, points: &[(f64, f64)], thickness: f64, colour: Rgb) {
+        if let Some(svg) = &mut self.svg {
+            svg.stroke(points, thickness, colour);
+        }
         for pair in points.windows(2) {
             if let [from, to] = pair {
                 self.segment(*from, *to, thickness, colour);
             }
+        }
+    }
+
+    /// A dashed stroke through `points`.
+    pub(crate) fn dashed_stroke(&mut self, points: &[(f64, f64)], thickness: f64, colour: Rgb) {
+        let (dash, period) = (thickness * 3.0, thickness * 5.5);
+        let mut walked = 0.0;
+        let mut open: Vec<(f64, f64)> = Vec::new();
+        for pair in points.windows(2) {
+            let [from, to] = pair else { continue };
+            let length = (to.0 - from.0).hypot(to.1 - from.1);
+            let mut place = 0.0;
+            while place < length {
+                let in_period = f64::rem_euclid(walked + place, period);
+                let drawn = in_period < dash;
+                let step = (if drawn { dash } else { period } - in_period).max(1e-3).min(length - place);
+                let at = |place: f64| (from.0 + (to.0 - from.0) * place / length, from.1 + (to.1 - from.1) * place / length);
+                if drawn {
+                    if open.is_empty() {
+                        open.push(at(place));
+                    }
+                    open.push(at(place + step));
+                } else if !open.is_empty() {
+                    self.stroke(&std::mem::take(&mut open), thickness, colour);
+                }
+                place += step;
+            }
+            walked += length;
+        }
+        if !open.is_empty() {
+            self.stroke(&open, thickness, colour);
         }
     }
 
@@ -197,12 +268,18 @@ impl Canvas {
 
     /// A filled disc.
     pub(crate) fn disc(&mut self, center: (f64, f64), radius: f64, colour: Rgb) {
+        if let Some(svg) = &mut self.svg {
+            svg.disc(center, radius, colour);
+        }
         self.segment(center, center, radius * 2.0, colour);
     }
 
     /// A filled polygon (even-odd), four samples a pixel each way.
     pub(crate) fn polygon(&mut self, points: &[(f64, f64)], colour: Rgb) {
         const SAMPLES: i32 = 4;
+        if let Some(svg) = &mut self.svg {
+            svg.polygon(points, colour);
+        }
         let points: Vec<(f64, f64)> = points.iter().map(|p| (clamped(p.0 * SCALE), clamped(p.1 * SCALE))).collect();
         let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (low.min(p.1), high.max(p.1)));
         let (width, height) = (self.width as usize, self.height as i32);
@@ -246,6 +323,9 @@ impl Canvas {
     /// A line of text; `y` is its baseline.
     pub(crate) fn text(&mut self, (x, y): (f64, f64), text: &str, style: Type, anchor: Anchor) {
         let text = font::drawable(text);
+        if let Some(svg) = &mut self.svg {
+            svg.text((x, y), &text, style, anchor, false, None);
+        }
         let shift = self.anchored(&text, style, anchor);
         let rise = style.size * SCALE * LINE_PER_EM / 2.0;
         self.glyphs((device(x - shift), (y * SCALE - rise).round() as i32), &text, style, FontTransform::None);
@@ -254,6 +334,9 @@ impl Canvas {
     /// A line of text that reads upwards; `x` is its baseline.
     pub(crate) fn text_up(&mut self, (x, y): (f64, f64), text: &str, style: Type, anchor: Anchor) {
         let text = font::drawable(text);
+        if let Some(svg) = &mut self.svg {
+            svg.text((x, y), &text, style, anchor, true, None);
+        }
         let shift = self.anchored(&text, style, anchor);
         let rise = style.size * SCALE * LINE_PER_EM / 2.0;
         self.glyphs(((x * SCALE - rise).round() as i32, device(y + shift)), &text, style, FontTransform::Rotate270);
@@ -277,10 +360,15 @@ impl Canvas {
     /// Text with a halo of the page's colour, for labels over data.
     pub(crate) fn haloed(&mut self, (x, y): (f64, f64), text: &str, style: Type, anchor: Anchor) {
         let halo = Type { colour: self.paper.page, ..style };
+        let mut svg = self.svg.take();
         for (dx, dy) in [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0), (-1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (1.0, -1.0)] {
             self.text((x + dx * 1.2, y + dy * 1.2), text, halo, anchor);
         }
         self.text((x, y), text, style, anchor);
+        if let Some(svg) = &mut svg {
+            svg.text((x, y), &font::drawable(text), style, anchor, false, Some(halo.colour));
+        }
+        self.svg = svg;
     }
 
     /// The text, shortened in its middle until it fits `width`.
@@ -323,16 +411,18 @@ impl Canvas {
         lines
     }
 
-    /// The finished file.
+    /// The finished PNG file, and the SVG file where one is wanted, with its title and description.
     ///
     /// # Errors
     /// [`ReportError::Drawing`] with the first error of any drawing operation.
-    pub(crate) fn into_png(self, picture: &str) -> Result<Vec<u8>, ReportError> {
+    pub(crate) fn into_files(self, picture: &str, title: &str, description: &str) -> Result<(Vec<u8>, Option<String>), ReportError> {
         let failed = |reason: String| ReportError::Drawing { picture: picture.to_owned(), reason };
-        match self.error {
-            Some(reason) => Err(failed(reason)),
-            None => png::encode(self.width, self.height, &self.pixels, PIXELS_PER_METRE).map_err(|e| failed(e.to_string())),
+        if let Some(reason) = self.error {
+            return Err(failed(reason));
         }
+        let png = png::encode(self.width, self.height, &self.pixels, PIXELS_PER_METRE).map_err(|e| failed(e.to_string()))?;
+        let size = (f64::from(self.width) / SCALE, f64::from(self.height) / SCALE);
+        Ok((png, self.svg.map(|svg| svg.into_file(size, self.paper.page, title, description))))
     }
 
     /// Width and height in device pixels.

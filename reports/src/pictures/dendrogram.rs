@@ -2,8 +2,6 @@
 
 use super::canvas::{Anchor, Canvas, Frame, Type};
 use super::marks;
-use super::palette::Paper;
-use crate::class_style::class_style;
 use crate::error::ReportError;
 use crate::options::Options;
 use crate::quantity::{counted, figure, shorten};
@@ -21,7 +19,7 @@ type Node = (f64, f64);
 /// # Errors
 /// [`ReportError::Drawing`].
 pub(crate) fn draw(view: &ReportView, tree: &Dendrogram, options: &Options, file: &str) -> Result<super::Drawn, ReportError> {
-    let mut canvas = Canvas::new(WIDTH, HEIGHT, Paper::of(options.theme));
+    let mut canvas = Canvas::new(WIDTH, HEIGHT, options);
     let paper = canvas.paper;
     let title = "How the windows join into clusters".to_owned();
     let total: u64 = tree.leaves.iter().map(|l| l.size).fold(0, u64::saturating_add);
@@ -116,7 +114,7 @@ fn clusters(canvas: &mut Canvas, view: &ReportView, tree: &Dendrogram, order: &[
     let mut free_from = [f64::NEG_INFINITY; 2];
     for (cluster, from, to) in blocks {
         let summary = view.clusters.iter().find(|c| Some(c.cluster) == cluster);
-        let colour = class_style(summary.and_then(|c| c.class)).colour;
+        let colour = paper.class(summary.and_then(|c| c.class));
         let frame = Frame {
             left: PLOT.left + spacing * from as f64,
             right: PLOT.left + spacing * to as f64,

@@ -2,7 +2,6 @@
 
 use super::canvas::{Anchor, Canvas, Frame, Type};
 use super::marks;
-use super::palette::Paper;
 use crate::class_style::{ALL, slot};
 use crate::error::ReportError;
 use crate::labels::class_name;
@@ -14,12 +13,15 @@ const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 720.0;
 const PLOT: Frame = Frame { left: 24.0, top: 84.0, right: 924.0, bottom: 662.0 };
 
+/// Above so many marks they are pixels in the SVG file.
+const VECTOR_MARKS: usize = 2_000;
+
 /// Draws the scatter.
 ///
 /// # Errors
 /// [`ReportError::Drawing`].
 pub(crate) fn draw(view: &ReportView, options: &Options, file: &str) -> Result<super::Drawn, ReportError> {
-    let mut canvas = Canvas::new(WIDTH, HEIGHT, Paper::of(options.theme));
+    let mut canvas = Canvas::new(WIDTH, HEIGHT, options);
     let paper = canvas.paper;
     let mut points: [Vec<(f64, f64)>; 9] = Default::default();
     for window in &view.windows {
@@ -47,10 +49,17 @@ pub(crate) fn draw(view: &ReportView, options: &Options, file: &str) -> Result<s
     } else {
         9.0
     };
-    for &i in &order {
-        for &point in &points[i] {
-            marks::marker(&mut canvas, place(point), size, ALL[i]);
+    let draw = |canvas: &mut Canvas| {
+        for &i in &order {
+            for &point in &points[i] {
+                marks::marker(canvas, place(point), size, ALL[i]);
+            }
         }
+    };
+    if total > VECTOR_MARKS {
+        canvas.as_pixels(PLOT, draw)
+    } else {
+        draw(&mut canvas)
     }
     let mut taken: Vec<Frame> = Vec::new();
     for &i in order.iter().rev() {

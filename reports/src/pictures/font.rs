@@ -9,8 +9,10 @@ use plotters::style::{FontStyle, register_font};
 /// Name the font is registered under.
 pub(crate) const FAMILY: &str = "iotriage-sans";
 
-static REGULAR: &[u8] = include_bytes!("../../fonts/DejaVuSans.ttf");
-static BOLD: &[u8] = include_bytes!("../../fonts/DejaVuSans-Bold.ttf");
+/// The regular weight, a TrueType file.
+pub(crate) static REGULAR: &[u8] = include_bytes!("../../fonts/DejaVuSans.ttf");
+/// The bold weight, a TrueType file.
+pub(crate) static BOLD: &[u8] = include_bytes!("../../fonts/DejaVuSans-Bold.ttf");
 
 /// Registers both weights, once.
 pub(crate) fn register() -> Result<(), String> {

@@ -15,17 +15,16 @@ pub(crate) fn title(canvas: &mut Canvas, left: f64, width: f64, title: &str, sub
 
 /// A class' number in a disc of its colour, ringed by the page's colour.
 pub(crate) fn badge(canvas: &mut Canvas, center: (f64, f64), class: Option<u8>) {
-    let style = class_style(class);
-    let page = canvas.paper.page;
+    let (style, colour, page) = (class_style(class), canvas.paper.class(class), canvas.paper.page);
     canvas.disc(center, 11.5, page);
-    canvas.disc(center, 10.0, style.colour);
-    canvas.text((center.0, center.1 + 4.7), style.badge, Type::bold(13.0, style.colour.readable_ink()), Anchor::Middle);
+    canvas.disc(center, 10.0, colour);
+    canvas.text((center.0, center.1 + 4.7), style.badge, Type::bold(13.0, colour.readable_ink()), Anchor::Middle);
 }
 
 /// A class' marker for scatter plots, about `size` pixels across.
 pub(crate) fn marker(canvas: &mut Canvas, (x, y): (f64, f64), size: f64, class: Option<u8>) {
     let style = class_style(class);
-    let (r, colour, page) = (size / 2.0, style.colour, canvas.paper.page);
+    let (r, colour, page) = (size / 2.0, canvas.paper.class(class), canvas.paper.page);
     match style.marker {
         Marker::Dot => canvas.disc((x, y), r * 0.8, colour),
         Marker::Square => canvas.rect(Frame { left: x - r * 0.8, right: x + r * 0.8, top: y - r * 0.8, bottom: y + r * 0.8 }, colour, 1.0),

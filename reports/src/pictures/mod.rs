@@ -1,16 +1,20 @@
 //! The pictures of a report, one file a kind, and [`draw_all`] that draws them side by side.
 //!
-//! Pictures take view data and give PNG bytes. Layout is in logical pixels; every picture is twice
+//! Pictures take view data and give PNG and SVG files. Layout is in logical pixels; every picture is twice
 //! as large in device pixels.
 
 mod canvas;
 mod dendrogram;
 mod embedding;
 mod font;
+mod font_subset;
 mod log_axis;
 mod marks;
+mod multiples;
 mod palette;
+mod scaling;
 mod spectrum;
+mod svg;
 mod three_axis;
 mod three_axis_key;
 mod time_density;
@@ -32,8 +36,12 @@ use crate::view::{MapScope, ReportView};
 pub enum PictureKind {
     /// IOPS x latency x queue depth of all devices.
     FleetMap,
+    /// IOPS x latency x queue depth of each device or host, side by side on equal axes.
+    Multiples,
     /// IOPS x latency x queue depth of a device.
     DeviceMap(usize),
+    /// IOPS and latency of a device against its queue depth.
+    Scaling(usize),
     /// Time x latency of a device, with its classes.
     TimeLatency(usize),
     /// Mean features of every class against healthy.
@@ -61,6 +69,15 @@ pub struct Picture {
     pub height: u32,
     /// The PNG file.
     pub png: Vec<u8>,
+    /// The same as SVG, where [`Options::svg`] asks for it.
+    pub svg: Option<String>,
+}
+
+impl Picture {
+    /// Name of the SVG file beside the PNG file, where there is one.
+    pub fn svg_file(&self) -> Option<String> {
+        self.svg.as_ref().map(|_| format!("{}.svg", self.file.trim_end_matches(".png")))
+    }
 }
 
 /// A picture before it has its kind.
@@ -69,13 +86,15 @@ struct Drawn {
     alt: String,
     size: (u32, u32),
     png: Vec<u8>,
+    svg: Option<String>,
 }
 
 impl Drawn {
     fn finish(canvas: Canvas, file: &str, title: String, subtitle: String) -> Result<Self, ReportError> {
         let size = canvas.device_size();
         let alt = format!("{title}. {subtitle}");
-        Ok(Self { title, alt, size, png: canvas.into_png(file)? })
+        let (png, svg) = canvas.into_files(file, &title, &subtitle)?;
+        Ok(Self { title, alt, size, png, svg })
     }
 }
 
@@ -120,6 +139,9 @@ fn kinds(view: &ReportView, options: &Options) -> Vec<PictureKind> {
     if view.maps.iter().any(|m| m.scope == MapScope::Fleet) {
         kinds.push(PictureKind::FleetMap);
     }
+    if multiples::maps(view).len() > 1 {
+        kinds.push(PictureKind::Multiples);
+    }
     if view.classes.iter().any(|c| c.mean_features.is_some()) {
         kinds.push(PictureKind::Spectrum);
     }
@@ -136,6 +158,9 @@ fn kinds(view: &ReportView, options: &Options) -> Vec<PictureKind> {
         if view.maps.iter().any(|m| m.scope == MapScope::Device(device)) {
             kinds.push(PictureKind::DeviceMap(device));
         }
+        if view.scaling.iter().any(|c| c.device == device) {
+            kinds.push(PictureKind::Scaling(device));
+        }
     }
     kinds
 }
@@ -150,12 +175,26 @@ fn draw(view: &ReportView, options: &Options, kind: PictureKind) -> Result<Pictu
     let drawn = match kind {
         PictureKind::FleetMap => three_axis::draw(view, map(MapScope::Fleet)?, options, &file)?,
         PictureKind::DeviceMap(device) => three_axis::draw(view, map(MapScope::Device(device))?, options, &file)?,
+        PictureKind::Multiples => multiples::draw(view, options, &file)?,
+        PictureKind::Scaling(device) => {
+            let curve = view.scaling.iter().find(|c| c.device == device).ok_or_else(|| absent(&file))?;
+            scaling::draw(view, curve, options, &file)?
+        }
         PictureKind::TimeLatency(device) => time_latency::draw(view, device, options, &file)?,
         PictureKind::Spectrum => spectrum::draw(view, options, &file)?,
         PictureKind::Dendrogram => dendrogram::draw(view, view.dendrogram.as_ref().ok_or_else(|| absent(&file))?, options, &file)?,
         PictureKind::Embedding => embedding::draw(view, options, &file)?,
     };
-    Ok(Picture { kind, file, title: drawn.title, alt: drawn.alt, width: drawn.size.0, height: drawn.size.1, png: drawn.png })
+    Ok(Picture {
+        kind,
+        file,
+        title: drawn.title,
+        alt: drawn.alt,
+        width: drawn.size.0,
+        height: drawn.size.1,
+        png: drawn.png,
+        svg: drawn.svg,
+    })
 }
 
 fn absent(file: &str) -> ReportError {
@@ -179,7 +218,9 @@ fn file_name(view: &ReportView, kind: PictureKind) -> String {
     };
     match kind {
         PictureKind::FleetMap => "map-fleet.png".to_owned(),
+        PictureKind::Multiples => "map-side-by-side.png".to_owned(),
         PictureKind::DeviceMap(device) => device_file("map", device),
+        PictureKind::Scaling(device) => device_file("scaling", device),
         PictureKind::TimeLatency(device) => device_file("time", device),
         PictureKind::Spectrum => "spectrum.png".to_owned(),
         PictureKind::Dendrogram => "dendrogram.png".to_owned(),

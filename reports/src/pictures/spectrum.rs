@@ -3,8 +3,6 @@
 
 use super::canvas::{Anchor, Canvas, Frame, Type};
 use super::marks;
-use super::palette::Paper;
-use crate::class_style::class_style;
 use crate::error::ReportError;
 use crate::labels::feature_name;
 use crate::options::Options;
@@ -26,7 +24,7 @@ pub(crate) fn draw(view: &ReportView, options: &Options, file: &str) -> Result<s
     let classes: Vec<(&ClassSummary, &Vec<f64>)> = view.classes.iter().filter_map(|c| Some((c, c.mean_features.as_ref()?))).collect();
     let rows = classes.len().div_ceil(COLUMNS).max(1);
     let height = PANEL_TOP + PANEL_HEIGHT * rows as f64 + 34.0;
-    let mut canvas = Canvas::new(WIDTH, height, Paper::of(options.theme));
+    let mut canvas = Canvas::new(WIDTH, height, options);
     let paper = canvas.paper;
     let title = "What sets each class apart: mean features".to_owned();
     let subtitle = "Bars: class means in standard deviations from the mean of all windows. Diamonds: healthy windows.".to_owned();
@@ -63,7 +61,7 @@ fn feature_names(canvas: &mut Canvas, view: &ReportView, frame: Frame) {
 
 fn panel(canvas: &mut Canvas, class: &ClassSummary, means: &[f64], healthy: Option<&[f64]>, frame: Frame, reach: f64) {
     let paper = canvas.paper;
-    let colour = class_style(Some(class.class)).colour;
+    let colour = paper.class(Some(class.class));
     marks::badge(canvas, (frame.left + 10.0, frame.top - 32.0), Some(class.class));
     let style = Type::bold(14.0, paper.ink);
     let name = canvas.fitted(&class.name, style, frame.width() - 30.0);

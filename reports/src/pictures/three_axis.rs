@@ -4,11 +4,10 @@ use super::canvas::{Anchor, Canvas, Frame, Type};
 use super::log_axis::{self, LogScale};
 use super::palette::Paper;
 use super::{marks, three_axis_key};
-use crate::class_style::class_style;
-use crate::colour::{Rgb, depth_ramp, literal};
+use crate::colour::{Rgb, literal};
 use crate::error::ReportError;
 use crate::labels::{class_name, device_name};
-use crate::options::{Options, Palette};
+use crate::options::{Options, Palette, Theme};
 use crate::quantity::{counted, span};
 use crate::view::{MapRegion, MapScope, ReportView, ThreeAxisMap};
 
@@ -21,7 +20,7 @@ const MARGIN_HISTOGRAM: f64 = 52.0;
 /// How depth and count become a colour, for one map.
 pub(crate) struct CellInk {
     palette: Palette,
-    page: Rgb,
+    paper: Paper,
     /// Depth at the ramp's upper end.
     pub(crate) max_depth: f64,
     /// Largest count of a cell.
@@ -30,10 +29,21 @@ pub(crate) struct CellInk {
 
 impl CellInk {
     /// The scale of a map: at least 128 deep, so that maps can be compared.
-    pub(crate) fn of(map: &ThreeAxisMap, palette: Palette, page: Rgb) -> Self {
-        let deepest = map.cells.iter().map(|c| c.median_depth).filter(|d| d.is_finite()).fold(0.0, f64::max);
+    pub(crate) fn of(map: &ThreeAxisMap, palette: Palette, paper: Paper) -> Self {
+        Self::of_all([map], palette, paper)
+    }
+
+    /// One scale for several maps.
+    pub(crate) fn of_all<'m>(maps: impl IntoIterator<Item = &'m ThreeAxisMap>, palette: Palette, paper: Paper) -> Self {
+        let (mut deepest, mut max_count) = (0.0, 1);
+        for cell in maps.into_iter().flat_map(|m| &m.cells) {
+            max_count = max_count.max(cell.count);
+            if cell.median_depth.is_finite() {
+                deepest = f64::max(deepest, cell.median_depth);
+            }
+        }
         let max_depth = if deepest > 128.0 { 2_f64.powf(deepest.min(1e9).log2().ceil()) } else { 128.0 };
-        Self { palette, page, max_depth, max_count: map.cells.iter().map(|c| c.count).max().unwrap_or(1).max(1) }
+        Self { palette, paper, max_depth, max_count }
     }
 
     /// Place of a depth on the ramp, 0 to 1: logarithmic with zero on it.
@@ -41,20 +51,33 @@ impl CellInk {
         (1.0 + depth.max(0.0)).ln() / (1.0 + self.max_depth).ln()
     }
 
-    /// Opacity of a count: from 0.35, so that a single window is seen, to 1.
-    pub(crate) fn opacity(&self, count: u64) -> f64 {
-        if self.max_count <= 1 { 1.0 } else { 0.35 + 0.65 * (count.max(1) as f64).ln() / (self.max_count as f64).ln() }
+    /// Place of a count, 0 to 1, logarithmic.
+    fn count_share(&self, count: u64) -> f64 {
+        if self.max_count <= 1 { 1.0 } else { (count.max(1) as f64).ln() / (self.max_count as f64).ln() }
     }
 
-    /// Colour of a cell in the perceptual palette.
-    pub(crate) fn perceptual(&self, depth: f64, count: u64) -> Rgb {
-        self.page.towards(depth_ramp(self.depth_share(depth)), self.opacity(count))
+    /// Colour of a depth and a count. Opacity goes from 0.35, so that a single window is seen, to 1;
+    /// among greys it would look like another depth, so counts change the size there.
+    pub(crate) fn depth(&self, depth: f64, count: u64) -> Rgb {
+        let colour = self.paper.depth(self.depth_share(depth));
+        match self.palette {
+            Palette::Grey => colour,
+            Palette::Perceptual | Palette::Rgb => self.paper.page.towards(colour, 0.35 + 0.65 * self.count_share(count)),
+        }
+    }
+
+    /// Share of a cell's side that is filled.
+    pub(crate) fn side(&self, count: u64) -> f64 {
+        match self.palette {
+            Palette::Grey => 0.4 + 0.6 * self.count_share(count),
+            Palette::Perceptual | Palette::Rgb => 1.0,
+        }
     }
 
     /// Colour of a cell of a map.
-    fn cell(&self, log10_iops: f64, log10_latency_us: f64, depth: f64, count: u64) -> Rgb {
+    pub(crate) fn cell(&self, log10_iops: f64, log10_latency_us: f64, depth: f64, count: u64) -> Rgb {
         match self.palette {
-            Palette::Perceptual => self.perceptual(depth, count),
+            Palette::Perceptual | Palette::Grey => self.depth(depth, count),
             Palette::Rgb => literal(10_f64.powf(log10_iops), 10_f64.powf(log10_latency_us) / 1e3, depth),
         }
     }
@@ -65,7 +88,7 @@ impl CellInk {
 /// # Errors
 /// [`ReportError::Drawing`].
 pub(crate) fn draw(view: &ReportView, map: &ThreeAxisMap, options: &Options, file: &str) -> Result<super::Drawn, ReportError> {
-    let mut canvas = Canvas::new(WIDTH, HEIGHT, Paper::of(options.theme));
+    let mut canvas = Canvas::new(WIDTH, HEIGHT, options);
     let paper = canvas.paper;
     let (title, subtitle) = heading(view, map);
     marks::title(&mut canvas, 24.0, WIDTH - 48.0, &title, &subtitle);
@@ -74,8 +97,8 @@ pub(crate) fn draw(view: &ReportView, map: &ThreeAxisMap, options: &Options, fil
     canvas.rect(PLOT, paper.plot, 1.0);
     log_axis::horizontal(&mut canvas, PLOT, x, log_axis::rate_label);
     log_axis::vertical(&mut canvas, PLOT, y, log_axis::latency_label);
-    let ink = CellInk::of(map, options.palette, paper.page);
-    cells(&mut canvas, map, x, y, &ink);
+    let ink = CellInk::of(map, options.palette, paper);
+    cells(&mut canvas, map, x, y, &ink, 1.0);
     canvas.outline(PLOT, 1.0, paper.axis);
     if map.cells.is_empty() {
         canvas.text(
@@ -99,6 +122,11 @@ pub(crate) fn draw(view: &ReportView, map: &ThreeAxisMap, options: &Options, fil
         Palette::Perceptual => format!(
             "How to read it: each cell holds the {} with that IOPS (left to right) and that median latency (bottom to top). Its colour is their median queue depth, its opacity how many they are. The bars along the edges count them per column and per row.",
             map.unit
+        ),
+        Palette::Grey => format!(
+            "How to read it: each cell holds the {} with that IOPS (left to right) and that median latency (bottom to top). The {} it is, the deeper their median queue; the larger, the more they are. The bars along the edges count them per column and per row.",
+            map.unit,
+            if options.theme == Theme::Dark { "lighter" } else { "darker" }
         ),
         Palette::Rgb => format!(
             "How to read it: each cell holds the {} with that IOPS (left to right) and that median latency (bottom to top). Its colour mixes red for IOPS, green for low latency and blue for queue depth. The bars along the edges count them per column and per row.",
@@ -130,24 +158,23 @@ fn heading(view: &ReportView, map: &ThreeAxisMap) -> (String, String) {
                 ),
             )
         }
-        MapScope::Device(device) => {
+        MapScope::Device(device) | MapScope::Host(device) => {
             let time = view.devices.get(device).map(|d| span(&d.span)).unwrap_or_default();
             (format!("IOPS, latency and queue depth: {}", device_name(view, device)), format!("{time}; {amount}"))
         }
     }
 }
 
-fn cells(canvas: &mut Canvas, map: &ThreeAxisMap, x: LogScale, y: LogScale, ink: &CellInk) {
+/// Fills the cells of a map, each at least `least` pixels wide and high.
+pub(crate) fn cells(canvas: &mut Canvas, map: &ThreeAxisMap, x: LogScale, y: LogScale, ink: &CellInk, least: f64) {
     let edge = |axis: &crate::view::LogAxis, bin: u32| f64::from(axis.min_decade) + f64::from(bin) / f64::from(axis.bins_per_decade.max(1));
     for cell in &map.cells {
         let colour = ink.cell(map.iops.center_log10(cell.x), map.latency_us.center_log10(cell.y), cell.median_depth, cell.count);
-        let frame = Frame {
-            left: x.at(edge(&map.iops, cell.x)),
-            right: x.at(edge(&map.iops, cell.x + 1)),
-            top: y.at(edge(&map.latency_us, cell.y + 1)),
-            bottom: y.at(edge(&map.latency_us, cell.y)),
-        };
-        canvas.rect(frame, colour, 1.0);
+        let (left, right) = (x.at(edge(&map.iops, cell.x)), x.at(edge(&map.iops, cell.x + 1)));
+        let (top, bottom) = (y.at(edge(&map.latency_us, cell.y + 1)), y.at(edge(&map.latency_us, cell.y)));
+        let inset = |length: f64| (length - length.max(least) * ink.side(cell.count)) / 2.0;
+        let (dx, dy) = (inset(right - left), inset(bottom - top));
+        canvas.rect(Frame { left: left + dx, right: right - dx, top: top + dy, bottom: bottom - dy }, colour, 1.0);
     }
 }
 
@@ -188,7 +215,7 @@ fn histograms(canvas: &mut Canvas, map: &ThreeAxisMap, x: LogScale, y: LogScale)
 
 /// Outlines the classes' regions; badges give way to each other.
 fn regions(canvas: &mut Canvas, regions: &[MapRegion], x: LogScale, y: LogScale) {
-    let page = canvas.paper.page;
+    let paper = canvas.paper;
     let frames: Vec<(Frame, &MapRegion)> = regions
         .iter()
         .filter(|r| r.low.iter().chain(&r.high).all(|v| v.is_finite()))
@@ -202,8 +229,9 @@ fn regions(canvas: &mut Canvas, regions: &[MapRegion], x: LogScale, y: LogScale)
         })
         .collect();
     for (frame, region) in &frames {
-        canvas.outline(*frame, 4.0, page);
-        canvas.outline(*frame, 2.0, class_style(Some(region.class)).colour);
+        canvas.outline(*frame, 4.0, paper.page);
+        let outline = if paper.grey { paper.ink } else { paper.class(Some(region.class)) };
+        canvas.outline(*frame, 2.0, outline);
     }
     let mut taken: Vec<Frame> = Vec::new();
     for (frame, region) in &frames {

@@ -15,7 +15,7 @@ const WIDTH: f64 = 212.0;
 /// Draws the key right of the plot, from `top` down.
 pub(crate) fn draw(canvas: &mut Canvas, view: &ReportView, map: &ThreeAxisMap, ink: &CellInk, palette: Palette, top: f64) {
     let below = match palette {
-        Palette::Perceptual => depth_and_count(canvas, map, ink, top),
+        Palette::Perceptual | Palette::Grey => depth_and_count(canvas, map, ink, top),
         Palette::Rgb => channels(canvas, top),
     };
     let classes = classes_shown(view, map);
@@ -37,6 +37,8 @@ fn depth_and_count(canvas: &mut Canvas, map: &ThreeAxisMap, ink: &CellInk, top: 
     counts.dedup();
     let column = bar.width() / counts.len() as f64;
     let steps = bar.height() as usize;
+    // Where size says the count, its squares stand under the bar.
+    let below = bar.bottom + if ink.side(1) < 1.0 { 20.0 } else { 0.0 };
     for (i, &count) in counts.iter().enumerate() {
         for step in 0..steps {
             let share = 1.0 - (step as f64 + 0.5) / steps as f64;
@@ -44,21 +46,20 @@ fn depth_and_count(canvas: &mut Canvas, map: &ThreeAxisMap, ink: &CellInk, top: 
             let y = bar.top + step as f64;
             canvas.rect(
                 Frame { left: bar.left + column * i as f64, right: bar.left + column * (i + 1) as f64, top: y, bottom: y + 1.0 },
-                ink.perceptual(depth, count),
+                ink.depth(depth, count),
                 1.0,
             );
         }
         let x = bar.left + column * (i as f64 + 0.5);
-        canvas.text((x, bar.bottom + 17.0), &short_count(count as f64), Type::regular(12.0, paper.ink), Anchor::Middle);
+        if ink.side(1) < 1.0 {
+            let half = 7.0 * ink.side(count);
+            let middle = bar.bottom + 12.0;
+            canvas.rect(Frame { left: x - half, right: x + half, top: middle - half, bottom: middle + half }, paper.soft, 1.0);
+        }
+        canvas.text((x, below + 17.0), &short_count(count as f64), Type::regular(12.0, paper.ink), Anchor::Middle);
     }
     canvas.outline(bar, 1.0, paper.axis);
-    let mut depth = 1.0;
-    let mut ticks = vec![0.0];
-    while depth <= ink.max_depth {
-        ticks.push(depth);
-        depth *= if ink.max_depth > 1024.0 { 8.0 } else { 2.0 };
-    }
-    for depth in ticks {
+    for depth in std::iter::once(0.0).chain(depth_ticks(ink.max_depth)) {
         let y = bar.bottom - bar.height() * ink.depth_share(depth);
         canvas.rule((bar.left - 5.0, y), (bar.left, y), 1.0, paper.axis);
         canvas.text((bar.left - 9.0, y + 4.2), &short_count(depth), Type::regular(12.0, paper.ink), Anchor::End);
@@ -66,10 +67,34 @@ fn depth_and_count(canvas: &mut Canvas, map: &ThreeAxisMap, ink: &CellInk, top: 
     let label = format!("{} in the cell", map.unit);
     let style = Type::regular(12.0, paper.soft);
     let label = canvas.fitted(&label, style, WIDTH);
-    canvas.text((bar.left, bar.bottom + 34.0), &label, style, Anchor::Start);
+    canvas.text((bar.left, below + 34.0), &label, style, Anchor::Start);
     canvas.text((bar.right + 10.0, bar.top + 10.0), "deep queue", style, Anchor::Start);
     canvas.text((bar.right + 10.0, bar.bottom - 2.0), "shallow", style, Anchor::Start);
-    bar.bottom + 34.0
+    below + 34.0
+}
+
+/// Depth alone, as a bar that lies down with its upper left corner at a point.
+pub(crate) fn depth_bar(canvas: &mut Canvas, (left, top): (f64, f64), ink: &CellInk) {
+    let paper = canvas.paper;
+    let bar = Frame { left, right: left + 320.0, top, bottom: top + 14.0 };
+    for step in 0..bar.width() as usize {
+        let depth = ((1.0 + ink.max_depth).ln() * (step as f64 + 0.5) / bar.width()).exp() - 1.0;
+        let x = bar.left + step as f64;
+        canvas.rect(Frame { left: x, right: x + 1.0, ..bar }, ink.depth(depth, ink.max_count), 1.0);
+    }
+    canvas.outline(bar, 1.0, paper.axis);
+    for depth in std::iter::once(0.0).chain(depth_ticks(ink.max_depth)) {
+        let x = bar.left + bar.width() * ink.depth_share(depth);
+        canvas.rule((x, bar.bottom), (x, bar.bottom + 4.0), 1.0, paper.axis);
+        canvas.text((x, bar.bottom + 17.0), &short_count(depth), Type::regular(11.5, paper.ink), Anchor::Middle);
+    }
+    canvas.text((left, bar.bottom + 36.0), "Median queue depth", Type::regular(12.0, paper.soft), Anchor::Start);
+}
+
+/// Powers of two, or of eight on a long scale.
+fn depth_ticks(max_depth: f64) -> impl Iterator<Item = f64> {
+    let factor = if max_depth > 1024.0 { 8.0 } else { 2.0 };
+    std::iter::successors(Some(1.0), move |depth| Some(depth * factor)).take_while(move |depth| *depth <= max_depth)
 }
 
 /// A channel: its name, what its dark and its bright end mean, its colour at a level.

@@ -5,10 +5,8 @@ use std::borrow::Cow;
 
 use super::canvas::{Anchor, Canvas, Frame, SCALE, Type};
 use super::log_axis::{self, LogScale};
-use super::palette::Paper;
 use super::time_density::{TimeDensity, columns_of};
 use super::{marks, time_strips};
-use crate::colour::Rgb;
 use crate::error::ReportError;
 use crate::labels::device_name;
 use crate::options::Options;
@@ -32,7 +30,7 @@ pub(crate) fn draw(view: &ReportView, device: usize, options: &Options, file: &s
     let (iops_top, depth_top) = (FIELD.bottom + 14.0, FIELD.bottom + 14.0 + STRIP + 8.0);
     let ribbon_top = depth_top + STRIP + 12.0;
     let axis_y = ribbon_top + lanes * time_strips::LANE;
-    let mut canvas = Canvas::new(WIDTH, axis_y + 100.0, Paper::of(options.theme));
+    let mut canvas = Canvas::new(WIDTH, axis_y + 100.0, options);
     let paper = canvas.paper;
     let device_span = view.devices.get(device).map(|d| d.span).unwrap_or_default();
     let title = format!("Latency over time: {}", device_name(view, device));
@@ -60,11 +58,9 @@ pub(crate) fn draw(view: &ReportView, device: usize, options: &Options, file: &s
     for tick in axis.ticks(96.0) {
         canvas.rule((tick.x, FIELD.top), (tick.x, FIELD.bottom), 1.0, paper.grid);
     }
-    density.draw(&mut canvas, &axis, FIELD, y);
-    let p50: fn(&Window) -> Option<f64> = |w| w.latency_p50_us;
-    let p99: fn(&Window) -> Option<f64> = |w| w.latency_p99_us;
-    percentile(&mut canvas, windows, &axis, y, p99, 2.0, paper.tail);
-    percentile(&mut canvas, windows, &axis, y, p50, 2.5, paper.ink);
+    canvas.as_pixels(FIELD, |canvas| density.draw(canvas, &axis, FIELD, y));
+    percentile(&mut canvas, windows, &axis, y, Percentile::P99);
+    percentile(&mut canvas, windows, &axis, y, Percentile::P50);
     stall_flags(&mut canvas, windows, &axis);
     canvas.text_up((FIELD.left - 74.0, (FIELD.top + FIELD.bottom) / 2.0), "Latency", Type::bold(13.5, paper.ink), Anchor::Middle);
     key(&mut canvas, &density);
@@ -112,16 +108,24 @@ fn latency_scale(density: &TimeDensity, windows: &[Window]) -> LogScale {
     LogScale { min_decade, max_decade, from: FIELD.bottom, to: FIELD.top }
 }
 
+/// A line of the picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Percentile {
+    P50,
+    P99,
+}
+
 /// A line through the windows' values, broken where a window is missing.
-fn percentile(
-    canvas: &mut Canvas,
-    windows: &[Window],
-    axis: &TimeAxis,
-    y: LogScale,
-    value: fn(&Window) -> Option<f64>,
-    thickness: f64,
-    colour: Rgb,
-) {
+fn percentile(canvas: &mut Canvas, windows: &[Window], axis: &TimeAxis, y: LogScale, which: Percentile) {
+    let paper = canvas.paper;
+    let (thickness, colour) = match which {
+        Percentile::P50 => (2.5, paper.ink),
+        Percentile::P99 => (2.0, paper.tail),
+    };
+    let value = |w: &Window| match which {
+        Percentile::P50 => w.latency_p50_us,
+        Percentile::P99 => w.latency_p99_us,
+    };
     let mut lines: Vec<Vec<(f64, f64)>> = Vec::new();
     let mut last_end = None;
     for window in windows {
@@ -141,11 +145,12 @@ fn percentile(
     }
     // Where windows are narrower than the line, a halo and a bold line would hide the field.
     let dense = windows.len() as f64 > FIELD.width() / 2.0;
-    let strokes = if dense { vec![(thickness * 0.45, colour)] } else { vec![(thickness + 1.6, canvas.paper.page), (thickness, colour)] };
+    let strokes = if dense { vec![(thickness * 0.45, colour)] } else { vec![(thickness + 1.6, paper.page), (thickness, colour)] };
     for (width, ink) in strokes {
         for line in &lines {
             match line.as_slice() {
                 [only] => canvas.disc(*only, width / 2.0 + 0.5, ink),
+                line if paper.grey && which == Percentile::P99 && !dense && ink == colour => canvas.dashed_stroke(line, width, ink),
                 line => canvas.stroke(line, width, ink),
             }
         }

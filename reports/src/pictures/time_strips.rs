@@ -61,8 +61,8 @@ pub(crate) fn ribbon(canvas: &mut Canvas, view: &ReportView, windows: &[Window],
         let frame = Frame { top: top + LANE * row as f64, bottom: top + LANE * row as f64 + LANE - 4.0, ..plot };
         let (name, colour) = match lane {
             Lane::Stalled => ("stalled".to_owned(), paper.alarm),
-            Lane::Class(class) => (class_name(view, Some(class)), class_style(Some(class)).colour),
-            Lane::CannotTell => ("cannot tell".to_owned(), class_style(None).colour),
+            Lane::Class(class) => (class_name(view, Some(class)), paper.class(Some(class))),
+            Lane::CannotTell => ("cannot tell".to_owned(), paper.class(None)),
             Lane::NotJudged => ("too few I/Os or edge".to_owned(), paper.axis),
         };
         for (from, to) in axis.stretches() {
@@ -136,12 +136,14 @@ pub(crate) fn area(
     let (first, last) = ((frame.left * SCALE).round() as i32, (frame.right * SCALE).round() as i32);
     let bottom = (frame.bottom * SCALE).round() as i32;
     if top > 0.0 {
-        for (&x, &v) in heights.range(first..last.max(first)) {
-            let height = (v / top * frame.height() * SCALE).round() as i32;
-            if height > 0 {
-                canvas.device_rect((x, x + 1), (bottom - height, bottom), colour);
+        canvas.as_pixels(frame, |canvas| {
+            for (&x, &v) in heights.range(first..last.max(first)) {
+                let height = (v / top * frame.height() * SCALE).round() as i32;
+                if height > 0 {
+                    canvas.device_rect((x, x + 1), (bottom - height, bottom), colour);
+                }
             }
-        }
+        });
     }
     canvas.rule((frame.left, frame.bottom), (frame.right, frame.bottom), 1.0, paper.axis);
     canvas.text((24.0, frame.top + 17.0), name, Type::regular(12.5, paper.ink), Anchor::Start);
@@ -186,7 +188,10 @@ pub(crate) fn mark_key(canvas: &mut Canvas, (x, y): (f64, f64)) {
         canvas.text((*at + 28.0, y), words, text, Anchor::Start);
         *at += 28.0 + canvas.text_width(words, text) + 24.0;
     };
-    entry(canvas, &mut at, "p99", &|c, f| c.rule((f.left, y - 4.0), (f.right, y - 4.0), 2.0, paper.tail));
+    entry(canvas, &mut at, "p99", &|c, f| {
+        let line = [(f.left, y - 4.0), (f.right, y - 4.0)];
+        if paper.grey { c.dashed_stroke(&line, 2.0, paper.tail) } else { c.stroke(&line, 2.0, paper.tail) }
+    });
     entry(canvas, &mut at, "p50", &|c, f| c.rule((f.left, y - 4.0), (f.right, y - 4.0), 2.5, paper.ink));
     entry(canvas, &mut at, "no I/O completed", &|c, f| {
         c.rect(f, paper.plot, 1.0);

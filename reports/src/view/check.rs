@@ -61,7 +61,7 @@ impl ReportView {
         }
         for (i, map) in self.maps.iter().enumerate() {
             let place = || format!("maps[{i}]");
-            if matches!(map.scope, MapScope::Device(d) if d >= devices) {
+            if matches!(map.scope, MapScope::Device(d) | MapScope::Host(d) if d >= devices) {
                 return fail(place(), "its device does not exist");
             }
             let size = (map.iops.bins(), map.latency_us.bins());
@@ -74,6 +74,9 @@ impl ReportView {
             if map.regions.iter().any(|r| !class_ok(Some(r.class))) {
                 return fail(place(), "a region's class is not 1 to 8");
             }
+        }
+        if let Some(i) = self.scaling.iter().position(|c| c.device >= devices || c.knee.is_some_and(|k| k >= c.points.len())) {
+            return fail(format!("scaling[{i}]"), "its device or its knee does not exist");
         }
         if let Some(tree) = &self.dendrogram {
             let mut used = vec![false; tree.leaves.len().saturating_add(tree.merges.len())];

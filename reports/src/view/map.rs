@@ -46,6 +46,8 @@ pub enum MapScope {
     Fleet,
     /// One device: its index in [`ReportView::devices`](super::ReportView::devices).
     Device(usize),
+    /// All devices of a host: the index of its first one.
+    Host(usize),
 }
 
 /// IOPS against latency against queue depth.

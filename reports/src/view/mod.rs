@@ -9,6 +9,7 @@
 mod check;
 mod ledger;
 mod map;
+mod scaling;
 mod summary;
 mod text;
 mod time;
@@ -19,6 +20,7 @@ use serde::Serialize;
 
 pub use ledger::{FindingSeverity, Ledger, LedgerFile, LedgerFinding};
 pub use map::{LogAxis, MapCell, MapRegion, MapScope, ThreeAxisMap};
+pub use scaling::{ScalingCurve, ScalingPoint, Spread};
 pub use summary::{
     ClassShare, ClassSummary, ClusterSummary, ColumnMeta, DeviceShare, DeviceSummary, Param, Remedy, Run, Share, Verdict, VerdictLevel,
 };
@@ -46,8 +48,10 @@ pub struct ReportView {
     pub devices: Vec<DeviceSummary>,
     /// Every window, by device index and start.
     pub windows: Vec<Window>,
-    /// Three-axis maps: the fleet's, devices' own, or both.
+    /// Three-axis maps: the fleet's, hosts' or devices' own.
     pub maps: Vec<ThreeAxisMap>,
+    /// IOPS and latency against depth, at most one a device, where its depth varied enough.
+    pub scaling: Vec<ScalingCurve>,
     /// Mean z-scored features of the healthy windows, in feature order; `None` where no window is healthy.
     pub healthy_features: Option<Vec<f64>>,
     /// The top of the linkage tree, where clustering was done.

@@ -25,6 +25,8 @@ pub(crate) fn small() -> ReportView {
     view.windows = windows;
     view.devices = [2, 10].map(|d| view.devices[d].clone()).to_vec();
     view.maps.retain(|m| m.scope == MapScope::Fleet);
+    view.scaling.truncate(1);
+    view.scaling[0].device = 0;
     view.classes.retain(|c| c.class == 1 || c.class == 3);
     for class in &mut view.classes {
         class.worst_windows = class.worst_windows.iter().filter_map(|&w| index[w]).collect();

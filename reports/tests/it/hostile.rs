@@ -100,6 +100,16 @@ fn the_page_has_one_script_and_no_foreign_markup() {
 }
 
 #[test]
+fn svg_files_have_no_script_and_no_foreign_markup() {
+    for (hostile, files) in reports() {
+        for (name, bytes) in files.iter().filter(|(name, _)| name.ends_with(".svg")) {
+            let svg = String::from_utf8(bytes.clone()).unwrap();
+            assert!(!svg.contains("<script") && !svg.contains("<img") && !svg.contains("\" onmouseover"), "{name} with {hostile:?}");
+        }
+    }
+}
+
+#[test]
 fn no_file_carries_control_or_reordering_characters() {
     for (hostile, files) in reports() {
         for (name, bytes) in files.iter().filter(|(name, _)| !name.ends_with(".png")) {

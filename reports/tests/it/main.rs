@@ -10,5 +10,6 @@ mod hostile;
 mod picture_file;
 mod pictures;
 mod scale;
+mod schema;
 mod sparse_views;
 mod written;

@@ -56,9 +56,9 @@ fn every_kind_of_picture_is_drawn_and_readable() {
     let options = Options { device_pictures: 2, ..Options::default() };
     let pictures = draw_all(&view, &options).unwrap();
     let kinds: Vec<PictureKind> = pictures.iter().map(|p| p.kind).collect();
-    assert_eq!(&kinds[..4], [PictureKind::FleetMap, PictureKind::Spectrum, PictureKind::Dendrogram, PictureKind::Embedding]);
-    assert_eq!(kinds[4], PictureKind::TimeLatency(2), "the stalled device comes first");
-    assert_eq!(pictures.len(), 8);
+    assert_eq!(&kinds[..4], [PictureKind::FleetMap, PictureKind::Multiples, PictureKind::Spectrum, PictureKind::Dendrogram]);
+    assert_eq!(kinds[4..6], [PictureKind::Embedding, PictureKind::TimeLatency(2)], "the stalled device comes first");
+    assert_eq!(pictures.len(), 9);
     for picture in &pictures {
         let decoded = Decoded::of(&picture.png);
         assert_eq!((decoded.width as u32, decoded.height as u32), (picture.width, picture.height));
@@ -77,6 +77,76 @@ fn stalls_and_classes_have_their_colours_in_the_time_picture() {
     assert!(decoded.count(alarm) > 1_000, "stalls are marked");
     assert!(decoded.count([206, 62, 32]) > 1_000, "the fail-slow lane is filled");
     assert!(decoded.count([168, 200, 188]) > 1_000, "the healthy lane is filled");
+}
+
+#[test]
+fn a_grey_picture_has_no_colour_but_grey() {
+    let view = synthetic::fleet();
+    for theme in [Theme::Light, Theme::Dark] {
+        let options = Options { palette: Palette::Grey, theme, device_pictures: 2, ..Options::default() };
+        for picture in draw_all(&view, &options).unwrap() {
+            let decoded = Decoded::of(&picture.png);
+            for y in 0..decoded.height {
+                for x in 0..decoded.width {
+                    let [r, g, b] = decoded.at(x, y);
+                    // The ink on badges is a near-black.
+                    assert!(r.abs_diff(g) <= 8 && g.abs_diff(b) <= 8, "{} at {x},{y}: {r} {g} {b}", picture.file);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_knee_is_marked_at_its_depth_in_both_panels() {
+    let view = synthetic::fleet();
+    let pictures = draw_all(&view, &Options::default()).unwrap();
+    let scaling = pictures.iter().find(|p| p.kind == PictureKind::Scaling(1)).unwrap();
+    let decoded = Decoded::of(&scaling.png);
+    // Depth 16 on an axis from 1/2 to 128, eight octaves: five eighths from the left.
+    for (left, right) in [(88.0, 578.0), (686.0, 1176.0)] {
+        let x = (2.0 * (left + (right - left) * 5.0 / 8.0)) as usize;
+        let (from, _, to, _) = decoded.bounds([190, 18, 40], x - 8..x + 8, 560..700).expect("a dashed line");
+        assert!(from.abs_diff(x) <= 3 && to.abs_diff(x) <= 3, "{from}..{to} around {x}");
+    }
+}
+
+#[test]
+fn svg_files_are_small_whole_and_carry_their_font() {
+    let view = synthetic::fleet();
+    for picture in draw_all(&view, &Options { device_pictures: 3, ..Options::default() }).unwrap() {
+        let svg = picture.svg.as_deref().expect("an SVG file beside the PNG file");
+        assert!(svg.len() < 400_000, "{}: {} bytes", picture.file, svg.len());
+        assert!(svg.starts_with("<svg xmlns") && svg.ends_with("</svg>\n"));
+        assert!(svg.contains("@font-face") && svg.contains("<title"));
+        assert!(!svg.contains("http://") || svg.matches("http://").count() == 1, "the name space alone");
+        let drawing: String = svg.split("base64,").map(|part| part.split_once(['"', ')']).map_or(part, |(_, rest)| rest)).collect();
+        assert!(!drawing.contains("NaN") && !drawing.contains("inf,"));
+        well_formed(svg);
+    }
+    let none = draw_all(&view, &Options { svg: false, device_pictures: 1, ..Options::default() }).unwrap();
+    assert!(none.iter().all(|p| p.svg.is_none()));
+}
+
+/// Every tag is closed in order, and no bare ampersand is left.
+fn well_formed(svg: &str) {
+    let mut open = Vec::new();
+    for piece in svg.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').expect("a tag ends");
+        if tag.starts_with("!--") {
+            continue;
+        }
+        let name = tag.trim_start_matches('/').split([' ', '/', '\n']).next().unwrap_or("");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+        for entity in text.split('&').skip(1) {
+            assert!(["amp;", "lt;", "gt;", "quot;", "#39;"].iter().any(|known| entity.starts_with(known)), "{entity}");
+        }
+    }
+    assert!(open.is_empty(), "{open:?} stay open");
 }
 
 #[test]

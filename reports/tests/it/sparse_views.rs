@@ -22,7 +22,7 @@ fn a_report_of_nothing_says_so() {
     assert!(page.contains("No window was formed"));
     assert_eq!(text(&files, "windows.csv").lines().count(), 1, "the header alone");
     assert!(text(&files, "report.md").contains("No statement can be made"));
-    assert_eq!(files.len(), 4, "no picture without data");
+    assert_eq!(files.len(), 5, "no picture without data");
 }
 
 #[test]

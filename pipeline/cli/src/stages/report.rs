@@ -1,4 +1,4 @@
-//! Stage 5: everything to `report/`: pictures, HTML, Markdown, JSON, CSV.
+//! Stage 5: everything to `report/`: pictures, HTML, Markdown, JSON, CSV, Parquet.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use iotriage_models::Reduction;
 use iotriage_models::cluster::Clustering;
 use iotriage_models::diagnosis::Catalogue;
-use iotriage_reports::{Options, Palette};
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::labels;
 use iotriage_store::layout::Layout;
@@ -18,7 +17,6 @@ use serde_json::{Value, json};
 
 use super::windows::WindowFiles;
 use super::{ALL, cluster, features, ingest, outputs, read_windows, reduce};
-use crate::args::PaletteArg;
 use crate::artifacts::{self, ArchiveReport, CaptureReport};
 use crate::options::{Output, Picture};
 use crate::runner::{Partition, finished, run_stage};
@@ -95,11 +93,7 @@ fn draw(
     };
     let catalogue = Catalogue::built_in()?;
     let view = view::build(&results, &catalogue);
-    let palette = match picture.palette {
-        PaletteArg::Depth => Palette::Perceptual,
-        PaletteArg::Rgb => Palette::Rgb,
-    };
-    let options = Options { palette, ..Options::default() };
+    let options = picture.report_options();
     let mut open = |name: &str| -> io::Result<Box<dyn Write + '_>> {
         let path = staging.path(&format!("report/{name}")).map_err(io::Error::other)?;
         Ok(Box::new(BufWriter::new(File::create(path)?)))

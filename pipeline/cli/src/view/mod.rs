@@ -7,6 +7,7 @@ mod classes;
 mod devices;
 mod ledger;
 mod maps;
+mod scaling;
 mod tree;
 mod verdicts;
 mod words;
@@ -101,6 +102,12 @@ pub(crate) fn build(results: &Results, catalogue: &Catalogue) -> ReportView {
                 .map(|d| maps::three_axis(v::MapScope::Device(d), judged.iter().filter(|j| j.device == d), &columns)),
         );
     }
+    if device_summaries.len() > MAPPED_DEVICES {
+        for (host, devices) in by_host(&keys) {
+            let own = judged.iter().filter(|j| devices.contains(&j.device));
+            maps.push(maps::three_axis(v::MapScope::Host(host), own, &columns));
+        }
+    }
     maps.retain(|m| !m.cells.is_empty());
 
     ReportView {
@@ -114,14 +121,27 @@ pub(crate) fn build(results: &Results, catalogue: &Catalogue) -> ReportView {
         devices: device_summaries,
         windows,
         maps,
+        scaling: scaling::curves(&judged, &columns),
         dendrogram: results.clustering.as_ref().and_then(tree::top),
         ledger: ledger::ledger(results),
         method: words::method(results),
     }
 }
 
-/// Devices that get a three-axis map of their own.
+/// Devices that get a three-axis map of their own; beyond, hosts do.
 const MAPPED_DEVICES: usize = 50;
+
+/// The first device of each host, and all of its devices: keys are sorted by host.
+fn by_host(keys: &[devices::Key]) -> Vec<(usize, std::ops::Range<usize>)> {
+    let mut hosts: Vec<(usize, std::ops::Range<usize>)> = Vec::new();
+    for (i, key) in keys.iter().enumerate() {
+        match hosts.last_mut() {
+            Some((first, devices)) if keys[*first].host == key.host => devices.end = i + 1,
+            _ => hosts.push((i, i..i + 1)),
+        }
+    }
+    hosts
+}
 
 fn run(results: &Results, judged: &[Judged<'_>], keys: &[devices::Key]) -> Run {
     let mut spans: BTreeMap<v::Clock, Span> = BTreeMap::new();

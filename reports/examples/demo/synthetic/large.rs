@@ -2,6 +2,7 @@
 
 use iotriage_reports::view::*;
 
+use super::summaries::{map, scaling};
 use super::{SECOND, START, fleet};
 
 /// Windows of ten seconds in a day.
@@ -26,6 +27,9 @@ pub(crate) fn day_of_fifty_devices() -> ReportView {
             view.windows.push(Window { device, span, ..from[i % from.len()].clone() });
         }
     }
+    view.maps =
+        std::iter::once(map(&view.windows, MapScope::Fleet)).chain((0..50).map(|d| map(&view.windows, MapScope::Device(d)))).collect();
+    view.scaling = (0..50).map(scaling).collect();
     view.run.devices = 50;
     view.run.spans = vec![span];
     view.run.window_ns = 10 * SECOND;

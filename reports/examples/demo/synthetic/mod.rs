@@ -8,7 +8,7 @@ mod windows;
 use iotriage_reports::view::*;
 
 pub(crate) use large::day_of_fifty_devices;
-use summaries::{classes, clusters, dendrogram, devices, ledger, map, verdicts};
+use summaries::{classes, clusters, dendrogram, devices, ledger, map, scaling, verdicts};
 use windows::device_windows;
 
 /// First instant, UNIX ns: 2026-11-12 08:00:00 UTC.
@@ -207,6 +207,7 @@ pub(crate) fn fleet() -> ReportView {
         devices,
         windows,
         maps,
+        scaling: vec![scaling(1), scaling(11)],
         healthy_features: healthy,
         dendrogram: Some(dendrogram(&mut random)),
         ledger: ledger(),

@@ -149,6 +149,21 @@ pub(crate) fn map(windows: &[Window], scope: MapScope) -> ThreeAxisMap {
     ThreeAxisMap { scope, iops, latency_us, unit: "windows".into(), cells, regions }
 }
 
+/// A device that saturates at depth 16.
+pub(crate) fn scaling(device: usize) -> ScalingCurve {
+    let points = (0..9)
+        .map(|octave| {
+            let depth = f64::from(octave - 1).exp2();
+            // Little's law with 0.2 ms of service and 16 places.
+            let iops = depth.min(16.0) / 0.2e-3;
+            let spread = |median: f64| Spread { low: median * 0.7, median, high: median * 1.5 };
+            ScalingPoint { depth, windows: 12, iops: spread(iops), latency_us: spread(depth / iops * 1e6) }
+        })
+        .collect();
+    let words = "IOPS stop growing at a depth of about 16: deeper queues only add latency.";
+    ScalingCurve { device, points, knee: Some(5), words: words.into() }
+}
+
 pub(crate) fn clusters() -> Vec<ClusterSummary> {
     BEHAVIOURS
         .iter()

@@ -119,4 +119,5 @@ fn part(page: &mut Page, material: Material<'_>, embedded: &BTreeSet<&str>, devi
         PictureKind::DeviceMap(device),
         "This device's windows by IOPS, median latency and queue depth.",
     );
+    figures::figure(page, material, embedded, PictureKind::Scaling(device), "What more queue depth brought in IOPS and cost in latency.");
 }

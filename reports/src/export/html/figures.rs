@@ -6,6 +6,7 @@ use super::super::Material;
 use super::markup::{Page, markup};
 use crate::base64;
 use crate::escape::html;
+use crate::options::Theme;
 use crate::pictures::{Picture, PictureKind};
 
 /// Names of the pictures that go inside the page: in the order drawn (fleet, then worst devices
@@ -27,25 +28,28 @@ pub(super) fn embedded(material: Material<'_>) -> BTreeSet<&str> {
 pub(super) fn figure(page: &mut Page, material: Material<'_>, embedded: &BTreeSet<&str>, kind: PictureKind, caption: &str) {
     let Some(picture) = material.pictures.iter().find(|p| p.kind == kind) else { return };
     if embedded.contains(picture.file.as_str()) {
-        inside(page, picture, caption);
+        inside(page, material, picture, caption);
     } else {
         markup!(
             page,
-            "<p><a href=\"{}\">{}</a> <span class=\"soft\">(picture beside this page)</span></p>\n",
+            "<p class=\"beside\"><a href=\"{}\">{}</a> <span class=\"soft\">(picture beside this page)</span></p>\n",
             picture.file,
             html(&picture.title)
         );
     }
 }
 
-fn inside(page: &mut Page, picture: &Picture, caption: &str) {
+fn inside(page: &mut Page, material: Material<'_>, picture: &Picture, caption: &str) {
     // Drawn at twice the size it is shown at.
     let (width, height) = (picture.width / 2, picture.height / 2);
+    // Light pictures are dimmed on a dark page.
+    let light = if material.options.theme == Theme::Light { " class=\"light\"" } else { "" };
     markup!(
         page,
-        "<figure><img width=\"{width}\" height=\"{height}\" decoding=\"async\" alt=\"{}\" src=\"data:image/png;base64,{}\">",
+        "<figure><img{light} width=\"{width}\" height=\"{height}\" decoding=\"async\" alt=\"{}\" src=\"data:image/png;base64,{}\">",
         html(&picture.alt),
         base64::encode(&picture.png)
     );
-    markup!(page, "<figcaption>{} <a href=\"{}\">PNG</a></figcaption></figure>\n", html(caption), picture.file);
+    let svg = picture.svg_file().map(|file| format!(" <a href=\"{file}\">SVG</a>")).unwrap_or_default();
+    markup!(page, "<figcaption>{} <a href=\"{}\">PNG</a>{svg}</figcaption></figure>\n", html(caption), picture.file);
 }

@@ -38,6 +38,7 @@ pub(super) fn section(page: &mut Page, material: Material<'_>, embedded: &BTreeS
         ribbon(page, view, clock, &devices);
     }
     figures::figure(page, material, embedded, PictureKind::FleetMap, "Every window by its IOPS, median latency and queue depth.");
+    figures::figure(page, material, embedded, PictureKind::Multiples, "The same map of each by itself, on equal axes.");
     page.raw("</section>\n");
 }
 

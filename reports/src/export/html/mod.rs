@@ -2,7 +2,8 @@
 //!
 //! No request leaves the page: pictures are data URIs, there is one style sheet and one small
 //! script (sorting and filtering the windows table), and the content policy names their hashes.
-//! Everything can be read without the script, in the dark, and on paper. One file a section.
+//! Everything can be read without the script, in the dark, and on paper: the page follows the
+//! reader's settings, or is dark where its pictures are. One file a section.
 
 mod classes;
 mod clusters;
@@ -22,6 +23,7 @@ use crate::base64;
 use crate::class_style::{ALL, class_style, slot};
 use crate::error::ReportError;
 use crate::escape::html;
+use crate::options::Theme;
 use crate::sha256;
 use markup::{Page, markup};
 
@@ -30,6 +32,10 @@ use markup::{Page, markup};
 pub struct Html;
 
 const STYLE: &str = include_str!("page.css");
+/// What a dark page changes.
+const DARK: &str = include_str!("dark.css");
+/// What paper changes; always light.
+const PRINT: &str = include_str!("print.css");
 const SCRIPT: &str = include_str!("page.js");
 
 impl Exporter for Html {
@@ -54,7 +60,7 @@ impl Exporter for Html {
         page.raw("</main>\n");
         markup!(
             page,
-            "<footer>iotriage {}. The same report for tickets: <a href=\"report.md\">report.md</a>; for programs: <a href=\"report.json\">report.json</a>; every window: <a href=\"windows.csv\">windows.csv</a>.</footer>\n",
+            "<footer>iotriage {}. The same report for tickets: <a href=\"report.md\">report.md</a>; for programs: <a href=\"report.json\">report.json</a> (<a href=\"report.schema.json\">its schema</a>); every window: <a href=\"windows.csv\">windows.csv</a>.</footer>\n",
             html(&view.run.version)
         );
         markup!(page, "<script>{SCRIPT}</script>\n</body>\n</html>\n");
@@ -63,7 +69,11 @@ impl Exporter for Html {
 }
 
 fn head(page: &mut Page, material: Material<'_>) {
-    let style = format!("{STYLE}{}", class_rules());
+    let dark = match material.options.theme {
+        Theme::Light => format!("@media (prefers-color-scheme: dark) {{\n{DARK}}}\n"),
+        Theme::Dark => DARK.to_owned(),
+    };
+    let style = format!("{STYLE}{dark}{PRINT}{}", class_rules());
     let hash = |text: &str| base64::encode(&sha256::digest(text.as_bytes()));
     page.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     markup!(
