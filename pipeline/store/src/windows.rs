@@ -268,8 +268,13 @@ mod tests {
         let mut features = WindowReader::open_features(&path, 1).unwrap();
         let batch = features.next_batch().unwrap().unwrap();
         assert_eq!(batch.columns, ["latency_level"]);
-        assert_eq!(batch.rows.iter().map(|r| (r.start_ns, r.values.as_slice())).collect::<Vec<_>>(), [(0, [None].as_slice()), (10, &[Some(1e-300)])]);
-        assert!(batch.rows.iter().all(|r| &*r.host == "h" && r.trust == 'B' && r.latency_histogram.is_empty() && r.top_processes.is_empty()));
+        assert_eq!(
+            batch.rows.iter().map(|r| (r.start_ns, r.values.as_slice())).collect::<Vec<_>>(),
+            [(0, [None].as_slice()), (10, &[Some(1e-300)])]
+        );
+        assert!(
+            batch.rows.iter().all(|r| &*r.host == "h" && r.trust == 'B' && r.latency_histogram.is_empty() && r.top_processes.is_empty())
+        );
         assert_eq!(features.next_batch().unwrap(), None);
         let empty = WindowTable { columns: vec!["a".to_owned()], rows: vec![] };
         empty.write(&path).unwrap();

@@ -9,9 +9,9 @@ pub(crate) mod cluster;
 pub(crate) mod features;
 pub(crate) mod ingest;
 pub(crate) mod joined;
-pub(crate) mod reduce;
 mod judging;
 mod placing;
+pub(crate) mod reduce;
 pub(crate) mod report;
 pub(crate) mod windows;
 

@@ -50,7 +50,9 @@ pub(crate) fn check_custom(bytes: &[u8]) -> Option<Balance> {
 
 fn check_with(hints: &Hints, format: &str, bytes: &[u8]) -> Option<Balance> {
     hints.sniff(bytes.get(..SNIFF_BYTES).unwrap_or(bytes));
-    if with_file(bytes, |path| open(&Source::file(path), &Limits::default(), &ByteCounter::new()).is_ok_and(|o| o.compression == Compression::None)) {
+    if with_file(bytes, |path| {
+        open(&Source::file(path), &Limits::default(), &ByteCounter::new()).is_ok_and(|o| o.compression == Compression::None)
+    }) {
         return check_plain(hints, format, bytes);
     }
     None
