@@ -54,13 +54,17 @@ fn a_model_keeps_its_numbers_on_other_archives_and_lists_what_is_new() {
     let placed = labels::read(&other.path().join("cluster/labels.parquet")).unwrap();
     let of = |host: &str| placed.iter().filter(|l| l.capture.contains(host) && (l.novel || l.cluster.is_some())).collect::<Vec<_>>();
     let (new, known) = (of("mmap_fault_amplification"), of("healthy_mixed"));
-    assert!(!new.is_empty() && new.iter().all(|l| l.novel && l.candidate.is_some() && l.cluster.is_none()));
+    // All but the windows in which it started.
+    let novel = new.iter().filter(|l| l.novel).count();
+    assert!(!new.is_empty() && novel * 10 >= new.len() * 9, "{novel} of {}", new.len());
+    assert!(placed.iter().all(|l| l.novel == l.candidate.is_some() && !(l.novel && l.cluster.is_some())));
     assert!(known.iter().filter(|l| l.novel).count() * 10 <= known.len(), "healthy windows are known");
     let clusters: Value = serde_json::from_slice(&std::fs::read(other.path().join("cluster/clusters.json")).unwrap()).unwrap();
     assert_eq!(clusters["model"], "old.model");
     let candidates = clusters["candidates"].as_array().unwrap();
-    assert_eq!(candidates[0]["root_causes"][0]["root_cause"], "random page faults with read-around");
-    assert!(candidates.len() <= 3, "{candidates:?}");
+    let largest = candidates.iter().max_by_key(|c| c["windows"].as_u64()).unwrap();
+    assert_eq!(largest["root_causes"][0]["root_cause"], "page faults without read-ahead");
+    assert!(largest["windows"].as_u64().unwrap() as usize >= novel, "one kind: {candidates:?}");
 }
 
 #[test]
