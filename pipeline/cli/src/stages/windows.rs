@@ -48,7 +48,7 @@ impl WindowFiles {
 
     /// All rows, whole.
     pub(crate) fn batches(&self) -> impl Iterator<Item = Result<WindowTable>> {
-        self.read(|path| WindowReader::open(path), self.columns.len())
+        self.read(WindowReader::open, self.columns.len())
     }
 
     /// Keys and clustered features of all rows.
