@@ -27,7 +27,8 @@ fn check(root: &Value, schema: &Value, value: &Value, place: &str, found: &mut V
         match keyword.as_str() {
             "$schema" | "$id" | "$defs" | "title" | "description" => {}
             "type" => {
-                let names: Vec<&str> = rule.as_str().map_or_else(|| rule.as_array().unwrap().iter().filter_map(Value::as_str).collect(), |n| vec![n]);
+                let names: Vec<&str> =
+                    rule.as_str().map_or_else(|| rule.as_array().unwrap().iter().filter_map(Value::as_str).collect(), |n| vec![n]);
                 if !names.iter().any(|name| is(value, name)) {
                     fail(format!("{value} is not {names:?}"));
                 }
