@@ -23,7 +23,7 @@ pub fn text(e: &Explanation) -> String {
     let mut text = String::new();
     heading(&mut text, e);
     reasons(&mut text, e);
-    rules(&mut text, &e.rules);
+    rules(&mut text, e);
     histogram(&mut text, e);
     columns(&mut text, e);
     remedies(&mut text, e);
@@ -74,10 +74,13 @@ fn reasons(text: &mut String, e: &Explanation) {
     }
 }
 
-fn rules(text: &mut String, rules: &[Rule]) {
+fn rules(text: &mut String, e: &Explanation) {
+    let rules = &e.rules;
     let judged: Vec<&Rule> = rules.iter().filter(|r| r.score.is_some()).collect();
     if let Some(best) = judged.first() {
-        line!(text, "\nThe rule that fits best, condition by condition (how far each holds)");
+        let unjudged = e.class.is_none() && (e.edge || e.sparse && !e.stalled);
+        let worth = if unjudged { ", for what it is worth: there is too little to judge" } else { "" };
+        line!(text, "\nThe rule that fits best, condition by condition (how far each holds){worth}");
         one_rule(text, best);
     }
     let rivals: Vec<&&Rule> = judged.iter().skip(1).filter(|r| r.score.is_some_and(|s| s > 0.0)).take(RIVALS).collect();
