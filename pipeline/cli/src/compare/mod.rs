@@ -62,13 +62,30 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
         compare(args, &before, &after)
     })?;
     let options = Picture::from_args(&args.picture).report_options();
-    let mut open = |name: &str| -> io::Result<Box<dyn Write>> { Ok(Box::new(BufWriter::new(File::create(root.join(name))?))) };
-    write_comparison(&comparison, &options, &mut open).with_context(|| format!("{}: cannot write the comparison", root.display()))?;
+    write(&comparison, &options, root).with_context(|| format!("{}: cannot write the comparison", root.display()))?;
     if !voice.is_quiet() {
         crate::voice::print(&spoken(&comparison, root))?;
     }
     let worse = matches!(comparison.outcome, Outcome::Worse | Outcome::Mixed);
     Ok(if args.fail_if_worse && worse { ExitCode::from(EXIT_WORSE) } else { ExitCode::SUCCESS })
+}
+
+/// Writes all files aside, then puts them in their place, the page last: it never links to what is not
+/// there yet.
+fn write(comparison: &Comparison, options: &iotriage_reports::Options, root: &Path) -> Result<()> {
+    let aside = root.join(".compare");
+    if aside.exists() {
+        std::fs::remove_dir_all(&aside)?;
+    }
+    std::fs::create_dir_all(&aside)?;
+    let mut open = |name: &str| -> io::Result<Box<dyn Write>> { Ok(Box::new(BufWriter::new(File::create(aside.join(name))?))) };
+    let names = write_comparison(comparison, options, &mut open)?;
+    for name in &names {
+        let file = aside.join(name);
+        File::open(&file)?.sync_all()?;
+        std::fs::rename(&file, root.join(name))?;
+    }
+    Ok(std::fs::remove_dir(&aside)?)
 }
 
 /// A side that has been run.
