@@ -16,9 +16,6 @@ const FORMAT: &str = "iotriage-named-model";
 /// The model that comes with the crate; how it was fitted is in its notes and in `docs/models.md`.
 const REFERENCE: &[u8] = include_bytes!("../reference.json");
 
-/// Name of a cluster that nobody named.
-const UNNAMED: &str = "unnamed";
-
 /// A part of a cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,6 +39,11 @@ pub struct ClusterName {
     pub class: Option<u8>,
     /// What its rows were called, largest part first.
     pub shares: Vec<Share>,
+}
+
+impl ClusterName {
+    /// Name of a cluster that nobody named.
+    pub const UNNAMED: &'static str = "unnamed";
 }
 
 /// A model, the names of its clusters and notes on what it was fitted on.
@@ -225,7 +227,7 @@ fn combined(named: &[&(ClusterName, f64)]) -> ClusterName {
     let heaviest = named.iter().fold(None::<&&(ClusterName, f64)>, |best, n| if best.is_some_and(|b| b.1 >= n.1) { best } else { Some(n) });
     ClusterName {
         number: 0,
-        name: heaviest.map_or_else(|| UNNAMED.to_owned(), |(name, _)| name.name.clone()),
+        name: heaviest.map_or_else(|| ClusterName::UNNAMED.to_owned(), |(name, _)| name.name.clone()),
         class: heaviest.and_then(|(name, _)| name.class),
         shares,
     }
@@ -247,7 +249,7 @@ mod tests {
         assert_eq!((both.name.as_str(), both.class), ("burst", Some(7)));
         // (80 x 1 + 20 x 3) / 4 = 35, 20 x 1 / 4 = 5.
         assert_eq!(both.shares, name("", 0, &[("media", 35.0), ("errors", 5.0)]).shares);
-        assert_eq!(combined(&[]).name, UNNAMED);
+        assert_eq!(combined(&[]).name, ClusterName::UNNAMED);
         assert_eq!(combined(&[&a, &(b.0.clone(), 1.0)]).name, "slow", "of equals the first");
     }
 }

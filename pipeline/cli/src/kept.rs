@@ -50,7 +50,7 @@ fn name_of(number: u32, report: &ClusterReport) -> ClusterName {
     let shares = entry.map(|e| e.root_causes.iter().map(|c| Share { name: c.root_cause.clone(), percent: c.percent }).collect());
     ClusterName {
         number,
-        name: entry.map_or_else(|| "unnamed".to_owned(), |e| e.name.clone()),
+        name: entry.map_or_else(|| ClusterName::UNNAMED.to_owned(), |e| e.name.clone()),
         class: entry.and_then(|e| e.class),
         shares: shares.unwrap_or_default(),
     }

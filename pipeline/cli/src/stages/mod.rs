@@ -15,11 +15,9 @@ pub(crate) mod reduce;
 pub(crate) mod report;
 pub(crate) mod windows;
 
-use anyhow::Result;
 use iotriage_store::fingerprint::FileEntry;
-use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Manifest;
-use iotriage_store::windows::{WindowRecord, WindowTable};
+use iotriage_store::windows::WindowRecord;
 
 /// Name of the only partition of the later stages.
 const ALL: &str = "all";
@@ -29,22 +27,6 @@ fn outputs(manifests: &[Manifest]) -> Vec<FileEntry> {
     let mut files: Vec<FileEntry> = manifests.iter().flat_map(|m| m.outputs.iter().cloned()).collect();
     files.sort();
     files
-}
-
-/// The window tables of all captures as one, in the order of their paths.
-fn read_windows(layout: &Layout, files: &[FileEntry]) -> Result<WindowTable> {
-    let mut all = WindowTable { columns: iotriage_features::registry().iter().map(|d| d.name.to_owned()).collect(), rows: Vec::new() };
-    for file in files.iter().filter(|f| f.path.starts_with("windows/")) {
-        let path = layout.root().join(&file.path);
-        let table = WindowTable::read(&path)?;
-        anyhow::ensure!(
-            table.columns == all.columns,
-            "{}: its columns are those of another version; run the features stage again",
-            path.display()
-        );
-        all.rows.extend(table.rows);
-    }
-    Ok(all)
 }
 
 /// Whether a window can be compared by its features: whole, busy, and moving. A stalled one has no

@@ -41,14 +41,17 @@ pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Resu
 }
 
 fn fit(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], staging: &mut Staging) -> Result<(Value, String)> {
-    let windows = WindowFiles::open(layout, inputs)?;
     if let Some(given) = &modelling.given {
         given.model.model().reduction().save(&staging.path(FILE)?)?;
         return Ok((json!({"model": given.digest}), format!("as the model {} does it", given.name)));
     }
+    let windows = WindowFiles::open(layout, inputs)?;
     let mut rows = 0;
     for batch in windows.fitted() {
         rows += batch?.nrows();
+        if rows >= FEWEST {
+            break;
+        }
     }
     if rows < FEWEST {
         return Ok((json!({"windows": rows}), format!("{rows} windows: nothing to reduce")));
@@ -62,7 +65,7 @@ fn fit(modelling: &Modelling, layout: &Layout, inputs: &[FileEntry], staging: &m
     let batches = || Ok::<_, anyhow::Error>(windows.fitted());
     let reduction = Reduction::fit_batches(windows.feature_names(), &params, batches).context("cannot reduce the windows' features")?;
     reduction.save(&staging.path(FILE)?)?;
-    let kept = reduction.pca().kept();
+    let (rows, kept) = (reduction.covariance().count(), reduction.pca().kept());
     Ok((json!({"windows": rows, "components": kept}), format!("{rows} windows, {kept} principal components")))
 }
 

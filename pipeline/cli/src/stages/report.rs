@@ -16,7 +16,7 @@ use iotriage_store::publish::Staging;
 use serde_json::{Value, json};
 
 use super::windows::WindowFiles;
-use super::{ALL, cluster, features, ingest, outputs, read_windows, reduce};
+use super::{ALL, cluster, features, ingest, outputs, reduce};
 use crate::artifacts::{self, ArchiveReport, CaptureReport};
 use crate::options::{Output, Picture};
 use crate::runner::{Partition, finished, run_stage};
@@ -66,7 +66,8 @@ fn draw(
         .filter(|f| f.path.starts_with("captures/"))
         .map(|f| artifacts::read::<CaptureReport>(&root.join(&f.path)))
         .collect::<Result<Vec<_>>>()?;
-    let table = read_windows(layout, inputs)?;
+    let windows = WindowFiles::open(layout, inputs)?;
+    let table = windows.whole()?;
     let labels = labels::read(&root.join(cluster::LABELS))?;
     anyhow::ensure!(
         labels.len() == table.rows.len(),
@@ -74,7 +75,6 @@ fn draw(
         root.display()
     );
     let reduction = has(reduce::FILE).then(|| Reduction::load(&root.join(reduce::FILE))).transpose()?;
-    let windows = WindowFiles::open(layout, inputs)?;
     let fitted = table.rows.iter().enumerate().filter(|(_, w)| windows.is_fitted(w)).map(|(row, _)| row).collect();
     let given = parameters.contains_key("model");
     let places = reduction.as_ref().map(|r| reduce::places(&windows, r, given)).transpose()?;

@@ -51,6 +51,15 @@ impl WindowFiles {
         self.read(WindowReader::open, self.columns.len())
     }
 
+    /// All rows as one table.
+    pub(crate) fn whole(&self) -> Result<WindowTable> {
+        let mut all = WindowTable { columns: self.columns.clone(), rows: Vec::new() };
+        for batch in self.batches() {
+            all.rows.extend(batch?.rows);
+        }
+        Ok(all)
+    }
+
     /// Keys and clustered features of all rows.
     pub(crate) fn feature_batches(&self) -> impl Iterator<Item = Result<WindowTable>> {
         self.batches_of(self.width)

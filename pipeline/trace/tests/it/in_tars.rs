@@ -12,16 +12,8 @@ use iotriage_trace::formats::blkparse::CustomFormat;
 use iotriage_trace::record::Clock;
 
 use crate::packing::{bpftrace_log, bpftrace_log_of, pack, raw_header, tar};
+use crate::twins::SET;
 use crate::{dump, script};
-
-const SET: &str = "
-file sda.blktrace.0
-timestamp 1000 1700000000 0
-2500 Q R 8:0 8+8 pid 428
-2600 D R 8:0 8+8 pid 428
-file sda.blktrace.1
-2700 C R 8:0 8+8 pid 0
-";
 
 /// A folder that holds these files.
 fn archive(files: &[(&str, &[u8])]) -> tempfile::TempDir {

@@ -8,7 +8,8 @@ use iotriage_trace::finding::Severity;
 
 use crate::script;
 
-const SET: &str = "
+/// A read of two CPU files.
+pub(crate) const SET: &str = "
 file sda.blktrace.0
 timestamp 1000 1700000000 0
 2500 Q R 8:0 8+8 pid 428
