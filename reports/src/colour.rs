@@ -52,6 +52,11 @@ pub fn depth_ramp(share: f64) -> Rgb {
     ramp(Lch(0.30, 0.15, 292.0), Lch(0.88, 0.17, 98.0), share)
 }
 
+/// The same from mid-light on, for a dark page: the lowest value still stands out from it.
+pub fn depth_ramp_dark(share: f64) -> Rgb {
+    ramp(Lch(0.50, 0.17, 292.0), Lch(0.92, 0.17, 98.0), share)
+}
+
 /// Pale to deep blue, for counts on a light page.
 pub fn density_ramp(share: f64) -> Rgb {
     ramp(Lch(0.93, 0.035, 225.0), Lch(0.32, 0.14, 268.0), share)
@@ -138,7 +143,8 @@ mod tests {
     #[test]
     fn ramps_change_in_luminance_from_end_to_end_without_turning_back() {
         type Ramp = fn(f64) -> Rgb;
-        let ramps: [(Ramp, f64); 4] = [(depth_ramp, 1.0), (density_ramp, -1.0), (density_ramp_dark, 1.0), (grey_ramp, 1.0)];
+        let ramps: [(Ramp, f64); 5] =
+            [(depth_ramp, 1.0), (depth_ramp_dark, 1.0), (density_ramp, -1.0), (density_ramp_dark, 1.0), (grey_ramp, 1.0)];
         for (ramp, direction) in ramps {
             let luminance: Vec<f64> = (0..=64).map(|i| ramp(f64::from(i) / 64.0).luminance()).collect();
             for pair in luminance.windows(2) {

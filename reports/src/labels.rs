@@ -27,6 +27,11 @@ pub(crate) fn feature_name(name: &str) -> String {
     name.replace('_', " ")
 }
 
+/// `read, up to 4 KiB`.
+pub(crate) fn kind_name(kind: &crate::comparison::Kind) -> String {
+    if kind.sizes.is_empty() { kind.op.to_string() } else { format!("{}, {}", kind.op, kind.sizes) }
+}
+
 /// Devices in the order of concern: stalled first, then by severity of the worst class and its
 /// share, then by index.
 pub(crate) fn worst_first(view: &ReportView) -> Vec<usize> {

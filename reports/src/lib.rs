@@ -7,8 +7,10 @@
 mod base64;
 mod class_style;
 pub mod colour;
+pub mod comparison;
 pub mod error;
 pub mod escape;
+pub mod explanation;
 pub mod export;
 mod labels;
 pub mod options;
@@ -22,4 +24,5 @@ mod write;
 
 pub use error::ReportError;
 pub use options::{Options, Palette, Theme};
+pub use quantity::span as span_in_words;
 pub use write::write_report;

@@ -65,6 +65,17 @@ pub struct EvidenceLine {
     pub membership: f64,
 }
 
+/// A cause of the catalogue applied to one window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weighed<'a> {
+    /// The class that it is a cause of.
+    pub class: &'a Class,
+    /// The cause.
+    pub cause: &'a Cause,
+    /// Its score, 0 to 1, with its conditions, strongest first; or the column that is missing.
+    pub outcome: Result<(f64, Vec<EvidenceLine>), String>,
+}
+
 /// A catalogue bound to the columns of a table.
 #[derive(Debug)]
 pub struct Judge<'a> {
@@ -176,6 +187,18 @@ impl<'a> Judge<'a> {
         }
         lines.sort_by(|((weight_a, rises_a), _), ((weight_b, rises_b), _)| weight_b.total_cmp(weight_a).then(rises_b.cmp(rises_a)));
         Ok(Scored { class, cause, score: weights / reciprocals, seen: weights / all, lines: lines.into_iter().map(|(_, l)| l).collect() })
+    }
+
+    /// Every cause of the catalogue applied to one window, in the catalogue's order: what [`Judge::judge`]
+    /// chooses from.
+    pub fn weigh_all(&self, seen: &Observation<'_>) -> Vec<Weighed<'a>> {
+        self.catalogue
+            .causes()
+            .map(|(class, cause)| {
+                let outcome = self.score(class, cause, seen).map(|s| (s.score, s.lines)).map_err(str::to_owned);
+                Weighed { class, cause, outcome }
+            })
+            .collect()
     }
 
     /// Judges one window.
@@ -315,6 +338,17 @@ says = "y is {value}"
         assert_eq!(d.evidence[0].text, "x is 4.00");
         let d = judge(&[Some(0.5), Some(1.0)], false, false, 'D');
         assert_eq!((d.class, d.root_cause.as_str(), d.confidence), (Some(1), "low", 0.6), "trust D takes 40 % of it");
+    }
+
+    #[test]
+    fn all_causes_are_weighed_in_the_order_of_the_catalogue() {
+        let (catalogue, columns) = (tiny(), ["x".to_owned(), "y".to_owned()]);
+        let values = [Some(4.0), None];
+        let seen = Observation { values: &values, n: 20, sparse: false, stalled: false, trust: 'A', baseline: None, excess: None };
+        let weighed = Judge::new(&catalogue, &columns).weigh_all(&seen);
+        assert_eq!(weighed.iter().map(|w| w.cause.name.as_str()).collect::<Vec<_>>(), ["low", "high"]);
+        assert_eq!(weighed[0].outcome.as_ref().map(|(score, _)| *score), Ok(0.0));
+        assert_eq!(weighed[1].outcome, Err("y".to_owned()));
     }
 
     #[test]

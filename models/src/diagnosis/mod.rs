@@ -22,6 +22,6 @@ pub use baseline::{Baseline, BaselineKind, Baselines, DeviceClass, Levels};
 pub use calibration::Calibration;
 pub use catalogue::{Catalogue, CatalogueError, Cause, Class, Condition, Remedy};
 pub use context::Place;
-pub use judge::{Diagnosis, EvidenceLine, Judge, Observation};
+pub use judge::{Diagnosis, EvidenceLine, Judge, Observation, Weighed};
 pub use service::{Request, Service, TimesSketch};
 pub use tally::{CauseShare, Tally, UNRECOGNISED};

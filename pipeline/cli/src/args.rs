@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::compare::CompareArgs;
+use crate::explain::ExplainArgs;
+
 const ABOUT: &str = "Finds out what went wrong in block I/O, from the logs you already have.";
 
 const LONG_ABOUT: &str = "\
@@ -23,7 +26,9 @@ Examples:
   iotriage inspect sda.blktrace.0            what a file is and what reading it finds
   iotriage fit captures/ -o out --save-model fleet.model      keep what was found ...
   iotriage run tonight/ -o night --model fleet.model          ... and see what is new
-  iotriage report -o out --palette rgb       draw again; finished stages are not repeated
+  iotriage report -o out --palette grey      draw again; finished stages are not repeated
+  iotriage compare out-before out-after -o diff --fail-if-worse
+  iotriage explain out --device sda          what was seen in its worst window, rule by rule
 
 Hosts are the folders directly below the archive: captures/db-07/sda.blktrace.0 is host db-07.
 --host-from finds them elsewhere in the path; an archive.toml may state them and more.
@@ -169,6 +174,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         voice: VoiceArgs,
     },
+    /// Compare two runs, or two archives: did the change help?
+    Compare(Box<CompareArgs>),
+    /// Say all that was seen in one window of an earlier run, and the rule that decided.
+    Explain(ExplainArgs),
     /// Say what a file or folder is and what reading it finds, without writing anything.
     Inspect {
         /// A log, one file of a per-CPU set, or a folder.
@@ -296,7 +305,7 @@ pub(crate) struct OutputArgs {
 }
 
 /// How much to say, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct VoiceArgs {
     /// Say nothing but errors.
     #[arg(short, long)]

@@ -5,6 +5,8 @@
 mod align;
 mod args;
 mod artifacts;
+mod compare;
+mod explain;
 mod inspect;
 mod kept;
 mod options;
@@ -131,6 +133,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Align { paths, hints, hosts, json, voice } => {
             align::run(&paths, &options::discover_options(&hints, &hosts)?, json, &Voice::new(&voice))
         }
+        Command::Compare(sides) => compare::run(&sides),
+        Command::Explain(explained) => explain::run(&explained),
         Command::Inspect { path, hints, hosts, ending, json, voice } => {
             inspect::run(&path, &options::discover_options(&hints, &hosts)?, Ending::from_args(&ending), json, &Voice::new(&voice))
         }

@@ -6,6 +6,8 @@
 //!
 //! What does not live here: log formats (crate `iotriage-trace`), and anything that computes.
 
+pub mod completions;
+pub mod diagnosed;
 pub mod error;
 pub mod fingerprint;
 pub mod ios;

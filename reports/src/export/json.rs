@@ -177,10 +177,15 @@ impl Exporter for Json {
                 .map(|p| PictureRow { file: &p.file, svg: p.svg_file(), title: &p.title, alt: &p.alt, width: p.width, height: p.height })
                 .collect(),
         };
-        let mut serializer = Serializer::with_formatter(&mut *out, VisiblePretty(PrettyFormatter::new()));
-        document.serialize(&mut serializer)?;
-        out.write_all(b"\n").map_err(super::writing(self.file()))
+        visible_json(&document, self.file(), out)
     }
+}
+
+/// Writes a document as pretty JSON in which nothing is invisible, with a line feed at the end.
+pub(crate) fn visible_json<T: Serialize>(document: &T, file: &str, out: &mut dyn Write) -> Result<(), ReportError> {
+    let mut serializer = Serializer::with_formatter(&mut *out, VisiblePretty(PrettyFormatter::new()));
+    document.serialize(&mut serializer)?;
+    out.write_all(b"\n").map_err(super::writing(file))
 }
 
 fn device_name(view: &ReportView, device: usize) -> DeviceName<'_> {

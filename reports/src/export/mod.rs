@@ -10,6 +10,8 @@ mod windows_csv;
 use std::io::{self, Write};
 
 pub use html::Html;
+pub(crate) use html::comparison_page;
+pub(crate) use json::visible_json;
 pub use json::{Json, SCHEMA_VERSION};
 pub use markdown::Markdown;
 pub use schema::{REPORT_SCHEMA, Schema};

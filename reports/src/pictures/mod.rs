@@ -3,8 +3,10 @@
 //! Pictures take view data and give PNG and SVG files. Layout is in logical pixels; every picture is twice
 //! as large in device pixels.
 
+mod before_after;
 mod canvas;
 mod dendrogram;
+mod distributions;
 mod embedding;
 mod font;
 mod font_subset;
@@ -26,6 +28,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use canvas::Canvas;
 
+use crate::comparison::Comparison;
 use crate::error::ReportError;
 use crate::labels::worst_first;
 use crate::options::Options;
@@ -50,6 +53,10 @@ pub enum PictureKind {
     Dendrogram,
     /// The windows in the plane of the embedding.
     Embedding,
+    /// The maps of two runs side by side.
+    BeforeAfter,
+    /// Latencies of two runs by kind of I/O.
+    Distributions,
 }
 
 /// A drawn picture.
@@ -184,6 +191,7 @@ fn draw(view: &ReportView, options: &Options, kind: PictureKind) -> Result<Pictu
         PictureKind::Spectrum => spectrum::draw(view, options, &file)?,
         PictureKind::Dendrogram => dendrogram::draw(view, view.dendrogram.as_ref().ok_or_else(|| absent(&file))?, options, &file)?,
         PictureKind::Embedding => embedding::draw(view, options, &file)?,
+        PictureKind::BeforeAfter | PictureKind::Distributions => return Err(absent(&file)),
     };
     Ok(Picture {
         kind,
@@ -195,6 +203,35 @@ fn draw(view: &ReportView, options: &Options, kind: PictureKind) -> Result<Pictu
         png: drawn.png,
         svg: drawn.svg,
     })
+}
+
+/// Draws the pictures of a comparison.
+///
+/// # Errors
+/// [`ReportError::Drawing`].
+pub fn draw_comparison(comparison: &Comparison, options: &Options) -> Result<Vec<Picture>, ReportError> {
+    let finished = |kind, file: String, drawn: Drawn| Picture {
+        kind,
+        file,
+        title: drawn.title,
+        alt: drawn.alt,
+        width: drawn.size.0,
+        height: drawn.size.1,
+        png: drawn.png,
+        svg: drawn.svg,
+    };
+    let mut pictures = Vec::new();
+    if !comparison.kinds.is_empty() {
+        let file = file_name(&ReportView::default(), PictureKind::Distributions);
+        let drawn = distributions::draw(comparison, options, &file)?;
+        pictures.push(finished(PictureKind::Distributions, file, drawn));
+    }
+    if comparison.maps.len() == 2 {
+        let file = file_name(&ReportView::default(), PictureKind::BeforeAfter);
+        let drawn = before_after::draw(comparison, options, &file)?;
+        pictures.push(finished(PictureKind::BeforeAfter, file, drawn));
+    }
+    Ok(pictures)
 }
 
 fn absent(file: &str) -> ReportError {
@@ -225,6 +262,8 @@ fn file_name(view: &ReportView, kind: PictureKind) -> String {
         PictureKind::Spectrum => "spectrum.png".to_owned(),
         PictureKind::Dendrogram => "dendrogram.png".to_owned(),
         PictureKind::Embedding => "embedding.png".to_owned(),
+        PictureKind::BeforeAfter => "map-before-after.png".to_owned(),
+        PictureKind::Distributions => "latency-before-after.png".to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The colours of the page that pictures are drawn on, and of what is drawn on it.
 
 use crate::class_style::class_style;
-use crate::colour::{Rgb, density_ramp, density_ramp_dark, depth_ramp, grey_ramp};
+use crate::colour::{Rgb, density_ramp, density_ramp_dark, depth_ramp, depth_ramp_dark, grey_ramp};
 use crate::options::{Options, Palette, Theme};
 
 /// Colours of a page.
@@ -112,7 +112,17 @@ impl Paper {
             // Deep stands out from the page.
             (true, false) => grey_ramp(0.94 * (1.0 - share)),
             (true, true) => grey_ramp(0.2 + 0.8 * share),
-            (false, _) => depth_ramp(share),
+            (false, false) => depth_ramp(share),
+            (false, true) => depth_ramp_dark(share),
+        }
+    }
+
+    /// Colour of a line around a class: its own, as far as that shows on this page.
+    pub(crate) fn outline(&self, class: u8) -> Rgb {
+        match (self.grey, self.dark) {
+            (true, _) => self.ink,
+            (false, false) => self.class(Some(class)),
+            (false, true) => self.class(Some(class)).towards(self.ink, 0.3),
         }
     }
 

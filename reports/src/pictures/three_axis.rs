@@ -109,7 +109,7 @@ pub(crate) fn draw(view: &ReportView, map: &ThreeAxisMap, options: &Options, fil
         );
     }
     histograms(&mut canvas, map, x, y);
-    regions(&mut canvas, &map.regions, x, y);
+    regions(&mut canvas, &map.regions, PLOT, x, y);
     canvas.text(
         ((PLOT.left + PLOT.right) / 2.0, PLOT.bottom + 46.0),
         "I/Os completed per second (IOPS)",
@@ -213,8 +213,8 @@ fn histograms(canvas: &mut Canvas, map: &ThreeAxisMap, x: LogScale, y: LogScale)
     }
 }
 
-/// Outlines the classes' regions; badges give way to each other.
-fn regions(canvas: &mut Canvas, regions: &[MapRegion], x: LogScale, y: LogScale) {
+/// Outlines the classes' regions inside `plot`; badges give way to each other.
+pub(crate) fn regions(canvas: &mut Canvas, regions: &[MapRegion], plot: Frame, x: LogScale, y: LogScale) {
     let paper = canvas.paper;
     let frames: Vec<(Frame, &MapRegion)> = regions
         .iter()
@@ -225,13 +225,12 @@ fn regions(canvas: &mut Canvas, regions: &[MapRegion], x: LogScale, y: LogScale)
             };
             let (left, right) = grow(x.inside(r.low[0]), x.inside(r.high[0]));
             let (top, bottom) = grow(y.inside(r.high[1]), y.inside(r.low[1]));
-            (Frame { left: left.max(PLOT.left), right: right.min(PLOT.right), top: top.max(PLOT.top), bottom: bottom.min(PLOT.bottom) }, r)
+            (Frame { left: left.max(plot.left), right: right.min(plot.right), top: top.max(plot.top), bottom: bottom.min(plot.bottom) }, r)
         })
         .collect();
     for (frame, region) in &frames {
         canvas.outline(*frame, 4.0, paper.page);
-        let outline = if paper.grey { paper.ink } else { paper.class(Some(region.class)) };
-        canvas.outline(*frame, 2.0, outline);
+        canvas.outline(*frame, 2.0, paper.outline(region.class));
     }
     let mut taken: Vec<Frame> = Vec::new();
     for (frame, region) in &frames {
@@ -245,7 +244,7 @@ fn regions(canvas: &mut Canvas, regions: &[MapRegion], x: LogScale, y: LogScale)
             (frame.left, (frame.top + frame.bottom) / 2.0),
             (frame.right, (frame.top + frame.bottom) / 2.0),
         ];
-        let inside = |(x, y): (f64, f64)| (x.clamp(PLOT.left + 12.0, PLOT.right - 12.0), y.clamp(PLOT.top + 12.0, PLOT.bottom - 12.0));
+        let inside = |(x, y): (f64, f64)| (x.clamp(plot.left + 12.0, plot.right - 12.0), y.clamp(plot.top + 12.0, plot.bottom - 12.0));
         let around = |(x, y): (f64, f64)| Frame { left: x - 12.0, right: x + 12.0, top: y - 12.0, bottom: y + 12.0 };
         let spot = spots
             .into_iter()

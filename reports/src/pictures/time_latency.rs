@@ -7,6 +7,7 @@ use super::canvas::{Anchor, Canvas, Frame, SCALE, Type};
 use super::log_axis::{self, LogScale};
 use super::time_density::{TimeDensity, columns_of};
 use super::{marks, time_strips};
+use crate::colour::Rgb;
 use crate::error::ReportError;
 use crate::labels::device_name;
 use crate::options::Options;
@@ -144,16 +145,38 @@ fn percentile(canvas: &mut Canvas, windows: &[Window], axis: &TimeAxis, y: LogSc
         last_end = Some(window.span.end_ns);
     }
     // Where windows are narrower than the line, a halo and a bold line would hide the field.
-    let dense = windows.len() as f64 > FIELD.width() / 2.0;
-    let strokes = if dense { vec![(thickness * 0.45, colour)] } else { vec![(thickness + 1.6, paper.page), (thickness, colour)] };
-    for (width, ink) in strokes {
+    if windows.len() as f64 > FIELD.width() / 2.0 {
+        return envelope(canvas, &lines, thickness * 0.45, colour);
+    }
+    for (width, ink) in [(thickness + 1.6, paper.page), (thickness, colour)] {
         for line in &lines {
             match line.as_slice() {
                 [only] => canvas.disc(*only, width / 2.0 + 0.5, ink),
-                line if paper.grey && which == Percentile::P99 && !dense && ink == colour => canvas.dashed_stroke(line, width, ink),
+                line if paper.grey && which == Percentile::P99 && ink == colour => canvas.dashed_stroke(line, width, ink),
                 line => canvas.stroke(line, width, ink),
             }
         }
+    }
+}
+
+/// Lines of many points in each device column: from the lowest to the highest point of the column,
+/// which is what strokes of them would fill, in a fraction of the time.
+fn envelope(canvas: &mut Canvas, lines: &[Vec<(f64, f64)>], thickness: f64, colour: Rgb) {
+    let mut columns: std::collections::BTreeMap<i32, (f64, f64)> = std::collections::BTreeMap::new();
+    for line in lines {
+        let mut last: Option<f64> = None;
+        for &(x, y) in line {
+            let ends = columns.entry((x * SCALE).floor() as i32).or_insert((y, y));
+            // From the point before, so that a jump is a line and no gap.
+            let from = last.unwrap_or(y);
+            *ends = (ends.0.min(y).min(from), ends.1.max(y).max(from));
+            last = Some(y);
+        }
+    }
+    for (column, (top, bottom)) in columns {
+        let left = f64::from(column) / SCALE;
+        let frame = Frame { left, right: left + 1.0 / SCALE, top: top - thickness / 2.0, bottom: bottom + thickness / 2.0 };
+        canvas.rect(frame, colour, 1.0);
     }
 }
 

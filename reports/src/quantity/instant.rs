@@ -66,7 +66,7 @@ pub(crate) fn instant(clock: Clock, ns: i64) -> String {
 }
 
 /// A span: `2026-11-29 15:08:10 – 15:09:10 UTC`; the date is repeated only where it changes.
-pub(crate) fn span(span: &Span) -> String {
+pub fn span(span: &Span) -> String {
     match span.clock {
         Clock::Unix => {
             let (a, b) = (civil(span.start_ns), civil(span.end_ns));

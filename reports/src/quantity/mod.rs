@@ -5,7 +5,8 @@
 
 mod instant;
 
-pub(crate) use instant::{civil, clock_label, instant, span};
+pub use instant::span;
+pub(crate) use instant::{civil, clock_label, instant};
 
 /// `12,345,678`.
 pub(crate) fn count(n: u64) -> String {
@@ -61,6 +62,11 @@ pub(crate) fn figure(value: Option<f64>) -> String {
         Some(v) => significant(v),
         None => "–".to_owned(),
     }
+}
+
+/// A factor with three significant digits: `1.2`, `0.05`, `130`.
+pub(crate) fn times(value: f64) -> String {
+    if value.is_finite() { significant(value) } else { "–".to_owned() }
 }
 
 /// `62 %`; below 10 with one digit after the point; `< 0.1 %` for what rounds to nothing.

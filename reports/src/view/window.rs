@@ -75,6 +75,11 @@ impl LatencyHistogram {
         if latency_us > 1.0 { ((latency_us.log10() * LATENCY_BINS_PER_DECADE as f64) as usize).min(LATENCY_BINS - 1) } else { 0 }
     }
 
+    /// Lower edge of a bin, us: `10^(bin/8)`.
+    pub fn edge_us(bin: usize) -> f64 {
+        10_f64.powf(bin as f64 / LATENCY_BINS_PER_DECADE as f64)
+    }
+
     /// Bins in use as (bin, count), by bin.
     pub fn bins(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.0.iter().map(|&(bin, count)| (usize::from(bin), count))

@@ -44,7 +44,7 @@ pub(crate) fn small() -> ReportView {
     view
 }
 
-fn check(name: &str, actual: &str) {
+pub(crate) fn check(name: &str, actual: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("BLESS").is_some() {
         std::fs::create_dir_all(path.parent().expect("the path has a folder")).expect("the golden folder can be made");

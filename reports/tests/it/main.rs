@@ -4,6 +4,8 @@
 #[allow(dead_code, unused_imports)]
 mod synthetic;
 
+mod browser;
+mod comparison;
 mod determinism;
 mod golden;
 mod hostile;

@@ -4,7 +4,7 @@
 //! `--align`, `align` goes before them with one per host, and captures of the same I/Os become one.
 
 pub(crate) mod align;
-mod baselines;
+pub(crate) mod baselines;
 pub(crate) mod cluster;
 pub(crate) mod features;
 pub(crate) mod ingest;

@@ -9,10 +9,10 @@ use iotriage_models::Reduction;
 use iotriage_models::cluster::Clustering;
 use iotriage_models::diagnosis::Catalogue;
 use iotriage_store::fingerprint::FileEntry;
-use iotriage_store::labels;
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::{Manifest, Plan};
 use iotriage_store::publish::Staging;
+use iotriage_store::{diagnosed, labels};
 use serde_json::{Value, json};
 
 use super::windows::WindowFiles;
@@ -25,10 +25,21 @@ use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "report";
 /// Rises when the same results would give another report.
-const LOGIC_VERSION: u32 = 3;
+const LOGIC_VERSION: u32 = 4;
 
 pub(crate) fn run(picture: &Picture, output: &Output, voice: &Voice) -> Result<()> {
     let layout = &output.layout;
+    let (inputs, used) = inputs(layout)?;
+    let mut parameters = picture.parameters();
+    parameters.extend(used.clone());
+    let plan = Plan { stage: STAGE, partition: ALL.to_owned(), logic_version: LOGIC_VERSION, parameters, inputs: inputs.clone() };
+    let make = move |staging: &mut Staging| draw(picture, layout, &inputs, &used, staging);
+    run_stage(STAGE, vec![Partition { plan, make: Box::new(make) }], output, voice)?;
+    Ok(())
+}
+
+/// The files that a report is made from, and the parameters of the stages that made them.
+pub(crate) fn inputs(layout: &Layout) -> Result<(Vec<FileEntry>, BTreeMap<String, String>)> {
     let earlier = [
         finished(ingest::STAGE, layout, "run `iotriage ingest ARCHIVE -o OUT` first")?,
         finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?,
@@ -38,13 +49,7 @@ pub(crate) fn run(picture: &Picture, output: &Output, voice: &Voice) -> Result<(
     .concat();
     // The report reads everything but the I/Os themselves.
     let inputs: Vec<FileEntry> = outputs(&earlier).into_iter().filter(|f| !f.path.starts_with("ios/")).collect();
-    let used = parameters_of(&earlier);
-    let mut parameters = picture.parameters();
-    parameters.extend(used.clone());
-    let plan = Plan { stage: STAGE, partition: ALL.to_owned(), logic_version: LOGIC_VERSION, parameters, inputs: inputs.clone() };
-    let make = move |staging: &mut Staging| draw(picture, layout, &inputs, &used, staging);
-    run_stage(STAGE, vec![Partition { plan, make: Box::new(make) }], output, voice)?;
-    Ok(())
+    Ok((inputs, parameters_of(&earlier)))
 }
 
 /// Parameters of the earlier stages, which the report states.
@@ -52,13 +57,8 @@ fn parameters_of(manifests: &[Manifest]) -> BTreeMap<String, String> {
     manifests.iter().flat_map(|m| m.parameters.clone()).collect()
 }
 
-fn draw(
-    picture: &Picture,
-    layout: &Layout,
-    inputs: &[FileEntry],
-    parameters: &BTreeMap<String, String>,
-    staging: &mut Staging,
-) -> Result<(Value, String)> {
+/// What the earlier stages left, read.
+pub(crate) fn results(layout: &Layout, inputs: &[FileEntry], parameters: &BTreeMap<String, String>) -> Result<Results> {
     let root = layout.root();
     let has = |path: &str| inputs.iter().any(|f| f.path == path);
     let captures = inputs
@@ -78,7 +78,7 @@ fn draw(
     let fitted = table.rows.iter().enumerate().filter(|(_, w)| windows.is_fitted(w)).map(|(row, _)| row).collect();
     let given = parameters.contains_key("model");
     let places = reduction.as_ref().map(|r| reduce::places(&windows, r, given)).transpose()?;
-    let results = Results {
+    Ok(Results {
         archive: artifacts::read::<ArchiveReport>(&root.join(ArchiveReport::FILE))?,
         captures,
         table,
@@ -90,15 +90,31 @@ fn draw(
         clustering: has(cluster::CLUSTERING).then(|| Clustering::load(&root.join(cluster::CLUSTERING))).transpose()?,
         parameters: parameters.clone(),
         window_ns: parameters.get("window_ns").and_then(|w| w.parse().ok()).unwrap_or(0),
-    };
+    })
+}
+
+fn draw(
+    picture: &Picture,
+    layout: &Layout,
+    inputs: &[FileEntry],
+    parameters: &BTreeMap<String, String>,
+    staging: &mut Staging,
+) -> Result<(Value, String)> {
+    let root = layout.root();
+    let results = results(layout, inputs, parameters)?;
     let catalogue = Catalogue::built_in()?;
     let view = view::build(&results, &catalogue);
     let options = picture.report_options();
+    let windows = staging.path("report/windows.parquet")?;
+    diagnosed::write(&windows, &results.table, &results.labels, &view::order(&results))?;
     let mut open = |name: &str| -> io::Result<Box<dyn Write + '_>> {
         let path = staging.path(&format!("report/{name}")).map_err(io::Error::other)?;
         Ok(Box::new(BufWriter::new(File::create(path)?)))
     };
     let names = iotriage_reports::write_report(&view, &options, &mut open)
         .with_context(|| format!("{}: cannot write the report", root.join("report").display()))?;
-    Ok((json!({"files": names.len(), "windows": view.windows.len(), "verdicts": view.verdicts.len()}), format!("{} files", names.len())))
+    Ok((
+        json!({"files": names.len() + 1, "windows": view.windows.len(), "verdicts": view.verdicts.len()}),
+        format!("{} files", names.len() + 1),
+    ))
 }

@@ -25,6 +25,7 @@ use ndarray::Array2;
 use crate::artifacts::{ArchiveReport, CaptureReport, ClusterReport};
 
 pub(crate) use verdicts::severity_rank;
+pub(crate) use words::clock;
 
 /// Everything the report is made from.
 pub(crate) struct Results {
@@ -81,6 +82,25 @@ impl<'a> Columns<'a> {
         let at = self.names.iter().position(|n| n == name)?;
         window.values.get(at).copied().flatten().filter(|v| v.is_finite())
     }
+}
+
+/// Rows of the window table in the order of the view: by device and start.
+pub(crate) fn order(results: &Results) -> Vec<usize> {
+    let (_, mut judged) = devices::assign(results);
+    judged.sort_by_key(|j| (j.device, j.window.start_ns, j.row));
+    judged.into_iter().map(|j| j.row).collect()
+}
+
+/// The three-axis map of some rows of the window table, given in order.
+pub(crate) fn map(results: &Results, rows: &[usize]) -> v::ThreeAxisMap {
+    let (_, judged) = devices::assign(results);
+    let columns = Columns::new(&results.table.columns);
+    maps::three_axis(v::MapScope::Fleet, judged.iter().filter(|j| rows.binary_search(&j.row).is_ok()), &columns)
+}
+
+/// The median of some values, `None` of none.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    (!values.is_empty()).then(|| maps::quantile(&mut values, 0.5))
 }
 
 /// Builds the view.
@@ -143,7 +163,8 @@ fn by_host(keys: &[devices::Key]) -> Vec<(usize, std::ops::Range<usize>)> {
     hosts
 }
 
-fn run(results: &Results, judged: &[Judged<'_>], keys: &[devices::Key]) -> Run {
+/// Times covered, one span a clock.
+pub(crate) fn spans(results: &Results) -> Vec<Span> {
     let mut spans: BTreeMap<v::Clock, Span> = BTreeMap::new();
     for capture in &results.captures {
         if let Some([start_ns, end_ns]) = capture.span_ns {
@@ -153,6 +174,10 @@ fn run(results: &Results, judged: &[Judged<'_>], keys: &[devices::Key]) -> Run {
             span.end_ns = span.end_ns.max(end_ns);
         }
     }
+    spans.into_values().collect()
+}
+
+fn run(results: &Results, judged: &[Judged<'_>], keys: &[devices::Key]) -> Run {
     let count = |f: &dyn Fn(&Judged<'_>) -> bool| judged.iter().filter(|j| f(j)).count() as u64;
     let mut hosts: Vec<&str> = keys.iter().map(|k| &*k.host).collect();
     hosts.dedup();
@@ -162,7 +187,7 @@ fn run(results: &Results, judged: &[Judged<'_>], keys: &[devices::Key]) -> Run {
         archive: results.archive.name.as_str().into(),
         version: env!("CARGO_PKG_VERSION").into(),
         window_ns: results.window_ns,
-        spans: spans.into_values().collect(),
+        spans: spans(results),
         params: results.parameters.iter().map(|(k, val)| Param { name: k.as_str().into(), value: val.as_str().into() }).collect(),
         hosts: hosts.len() as u64,
         devices: devices.len() as u64,

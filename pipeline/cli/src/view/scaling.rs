@@ -6,8 +6,10 @@ use super::{Columns, Judged, maps::quantile};
 
 /// Windows that a point needs.
 const LEAST_WINDOWS: usize = 3;
-/// Octaves of depth that a curve must span to say something.
-const LEAST_OCTAVES: i32 = 2;
+/// Factor from the shallowest to the deepest point that a curve must span to say something.
+const LEAST_FACTOR: f64 = 4.0;
+/// Depth that the deepest point must have: below, nothing queues.
+const LEAST_DEPTH: f64 = 4.0;
 /// A doubling of depth that brings less than this factor of IOPS does not pay.
 const WORTHWHILE: f64 = 1.1;
 /// Share of the highest IOPS that counts as having reached them.
@@ -15,7 +17,7 @@ const REACHED: f64 = 0.9;
 /// Factor in latency from the knee to the deepest point that shows a queue, not noise.
 const COSTLY: f64 = 1.5;
 
-/// A curve for each device whose depth varied over at least three octaves. `judged` is sorted by
+/// A curve for each device whose depth varied fourfold, up to at least four. `judged` is sorted by
 /// device. Points are the windows of one octave of mean depth: medians and outer tenths.
 pub(super) fn curves(judged: &[Judged<'_>], columns: &Columns<'_>) -> Vec<ScalingCurve> {
     judged
@@ -48,10 +50,6 @@ impl Sample {
 fn curve(device: usize, mut samples: Vec<Sample>) -> Option<ScalingCurve> {
     samples.sort_by(|a, b| a.depth.total_cmp(&b.depth));
     let octaves: Vec<&[Sample]> = samples.chunk_by(|a, b| a.octave() == b.octave()).filter(|s| s.len() >= LEAST_WINDOWS).collect();
-    let (first, last) = (octaves.first()?.first()?, octaves.last()?.first()?);
-    if last.octave() - first.octave() < LEAST_OCTAVES {
-        return None;
-    }
     let spread = |windows: &[Sample], of: fn(&Sample) -> f64| {
         let mut values: Vec<f64> = windows.iter().map(of).collect();
         let [low, median, high] = [0.1, 0.5, 0.9].map(|q| quantile(&mut values, q));
@@ -66,6 +64,10 @@ fn curve(device: usize, mut samples: Vec<Sample>) -> Option<ScalingCurve> {
             latency_us: spread(windows, |s| s.latency_us),
         })
         .collect();
+    let (first, last) = (points.first()?, points.last()?);
+    if last.depth < LEAST_DEPTH || last.depth < LEAST_FACTOR * first.depth {
+        return None;
+    }
     let knee = knee(&points);
     let words = words(&points, knee);
     Some(ScalingCurve { device, points, knee, words: words.into() })
@@ -145,8 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn two_octaves_of_depth_or_too_few_windows_say_nothing() {
-        assert!(curve(0, device(200.0, 8.0, &[1.0, 2.0])).is_none());
+    fn little_depth_little_variation_or_too_few_windows_say_nothing() {
+        assert!(curve(0, device(200.0, 8.0, &[4.0, 8.0])).is_none());
+        assert!(curve(0, device(200.0, 8.0, &[0.25, 0.5, 1.0, 2.0])).is_none());
         let few: Vec<Sample> = device(200.0, 8.0, &[1.0, 2.0, 4.0]).into_iter().step_by(2).collect();
         assert!(curve(0, few).is_none());
         assert!(curve(0, vec![]).is_none());

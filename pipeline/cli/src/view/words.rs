@@ -6,7 +6,7 @@ use super::Results;
 use crate::artifacts::CaptureReport;
 
 /// The view's clock for a stored name.
-pub(super) fn clock(name: &str) -> Clock {
+pub(crate) fn clock(name: &str) -> Clock {
     match name {
         "unix" => Clock::Unix,
         "monotonic" => Clock::Monotonic,

@@ -4,8 +4,10 @@
 #![allow(clippy::print_stderr)]
 
 mod align;
+mod compare;
 mod determinism;
 mod diagnosis;
+mod explain;
 mod inputs;
 mod lab;
 mod models;

@@ -28,7 +28,7 @@ pub(super) fn embedded(material: Material<'_>) -> BTreeSet<&str> {
 pub(super) fn figure(page: &mut Page, material: Material<'_>, embedded: &BTreeSet<&str>, kind: PictureKind, caption: &str) {
     let Some(picture) = material.pictures.iter().find(|p| p.kind == kind) else { return };
     if embedded.contains(picture.file.as_str()) {
-        inside(page, material, picture, caption);
+        inside(page, material.options.theme, picture, caption);
     } else {
         markup!(
             page,
@@ -39,14 +39,16 @@ pub(super) fn figure(page: &mut Page, material: Material<'_>, embedded: &BTreeSe
     }
 }
 
-fn inside(page: &mut Page, material: Material<'_>, picture: &Picture, caption: &str) {
+/// Puts a picture inside the page.
+pub(super) fn inside(page: &mut Page, theme: Theme, picture: &Picture, caption: &str) {
     // Drawn at twice the size it is shown at.
     let (width, height) = (picture.width / 2, picture.height / 2);
     // Light pictures are dimmed on a dark page.
-    let light = if material.options.theme == Theme::Light { " class=\"light\"" } else { "" };
+    let light = if theme == Theme::Light { " class=\"light\"" } else { "" };
     markup!(
         page,
-        "<figure><img{light} width=\"{width}\" height=\"{height}\" decoding=\"async\" alt=\"{}\" src=\"data:image/png;base64,{}\">",
+        "<figure><div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Picture: {}\"><img{light} width=\"{width}\" height=\"{height}\" decoding=\"async\" alt=\"{}\" src=\"data:image/png;base64,{}\"></div>",
+        html(&picture.title),
         html(&picture.alt),
         base64::encode(&picture.png)
     );

@@ -7,6 +7,7 @@
 
 mod classes;
 mod clusters;
+mod comparison;
 mod devices;
 mod figures;
 mod fleet;
@@ -25,6 +26,7 @@ use crate::error::ReportError;
 use crate::escape::html;
 use crate::options::Theme;
 use crate::sha256;
+pub(crate) use comparison::page as comparison_page;
 use markup::{Page, markup};
 
 /// Writes `index.html`.
@@ -60,8 +62,9 @@ impl Exporter for Html {
         page.raw("</main>\n");
         markup!(
             page,
-            "<footer>iotriage {}. The same report for tickets: <a href=\"report.md\">report.md</a>; for programs: <a href=\"report.json\">report.json</a> (<a href=\"report.schema.json\">its schema</a>); every window: <a href=\"windows.csv\">windows.csv</a>.</footer>\n",
-            html(&view.run.version)
+            "<footer>iotriage {}. The same report for tickets: <a href=\"report.md\">report.md</a>; for programs: <a href=\"report.json\">report.json</a> (<a href=\"report.schema.json\">its schema</a>); every window: <a href=\"windows.csv\">windows.csv</a>. Every picture is beside this page as PNG{}.</footer>\n",
+            html(&view.run.version),
+            if material.options.svg { " and SVG" } else { "" }
         );
         markup!(page, "<script>{SCRIPT}</script>\n</body>\n</html>\n");
         out.write_all(page.text().as_bytes()).map_err(writing(self.file()))
@@ -69,7 +72,12 @@ impl Exporter for Html {
 }
 
 fn head(page: &mut Page, material: Material<'_>) {
-    let dark = match material.options.theme {
+    opening(page, &format!("I/O triage: {}", material.view.run.archive), material.options.theme, true);
+}
+
+/// The page's beginning up to its first landmark; without the script where nothing is sorted.
+fn opening(page: &mut Page, title: &str, theme: Theme, scripted: bool) {
+    let dark = match theme {
         Theme::Light => format!("@media (prefers-color-scheme: dark) {{\n{DARK}}}\n"),
         Theme::Dark => DARK.to_owned(),
     };
@@ -78,17 +86,17 @@ fn head(page: &mut Page, material: Material<'_>) {
     page.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     markup!(
         page,
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n",
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src 'sha256-{}'; script-src {}; base-uri 'none'; form-action 'none'\">\n",
         hash(&style),
-        hash(SCRIPT)
+        if scripted { format!("'sha256-{}'", hash(SCRIPT)) } else { "'none'".to_owned() }
     );
     page.raw(
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n",
     );
     markup!(
         page,
-        "<title>I/O triage: {}</title>\n<style>{style}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the details</a>\n",
-        html(&material.view.run.archive)
+        "<title>{}</title>\n<style>{style}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the details</a>\n",
+        html(title)
     );
 }
 

@@ -1,12 +1,14 @@
 //! The first screen: what happened, where, when, how sure, and what it is based on.
 
-use super::markup::{Page, badge, device_link, markup};
+use super::markup::{Page, badge, close_table, device_link, markup, open_table};
 use crate::escape::html;
 use crate::quantity::{bytes, confidence, count, counted, duration, short_count, span};
 use crate::view::{ReportView, Verdict, VerdictLevel};
 
-/// Verdicts shown at once; the rest follows in a list.
-const SHOWN: usize = 12;
+/// Verdicts shown as cards; the next follow in a table, so that the fleet stays near.
+const CARDS: usize = 3;
+/// Verdicts shown as cards or in the table; the rest follows in a list.
+const SHOWN: usize = 40;
 /// Devices named in a verdict.
 const DEVICES: usize = 6;
 
@@ -22,9 +24,10 @@ pub(super) fn section(page: &mut Page, view: &ReportView) {
     if view.verdicts.is_empty() {
         page.raw("<div class=\"verdict first unknown\"><p class=\"level\">Cannot tell</p><p class=\"headline\">No statement can be made from what was read.</p><p>The ledger below says what was read and what is missing.</p></div>\n");
     }
-    for (i, verdict) in view.verdicts.iter().take(SHOWN).enumerate() {
+    for (i, verdict) in view.verdicts.iter().take(CARDS).enumerate() {
         card(page, view, verdict, i == 0);
     }
+    table(page, view, view.verdicts.get(CARDS..SHOWN.min(view.verdicts.len())).unwrap_or_default());
     let more = view.verdicts.get(SHOWN..).unwrap_or_default();
     if !more.is_empty() {
         page.raw("<ul class=\"plain\">\n");
@@ -38,13 +41,7 @@ pub(super) fn section(page: &mut Page, view: &ReportView) {
 }
 
 fn card(page: &mut Page, view: &ReportView, verdict: &Verdict, first: bool) {
-    let tone = match verdict.level {
-        VerdictLevel::Critical => "critical",
-        VerdictLevel::Warning => "warning",
-        VerdictLevel::Notice => "notice",
-        VerdictLevel::Healthy => "healthy",
-        VerdictLevel::CannotTell => "unknown",
-    };
+    let tone = tone(verdict.level);
     let class = verdict.class.map(|class| format!(" {}", badge(Some(class)))).unwrap_or_default();
     markup!(
         page,
@@ -70,6 +67,42 @@ fn card(page: &mut Page, view: &ReportView, verdict: &Verdict, first: bool) {
         markup!(page, "<div><dt>How sure</dt><dd>{}</dd></div>", confidence(value));
     }
     page.raw("</dl></div>\n");
+}
+
+/// Verdicts as rows: what and why, when, how sure.
+fn table(page: &mut Page, view: &ReportView, verdicts: &[Verdict]) {
+    if verdicts.is_empty() {
+        return;
+    }
+    let columns = [("How bad", false), ("What and why", false), ("When", false), ("How sure", false)];
+    open_table(page, "More verdicts", "more-verdicts", "", &columns);
+    for v in verdicts {
+        let devices: Vec<String> = v.devices.iter().take(DEVICES).map(|&d| device_link(view, d)).collect();
+        let class = v.class.map(|class| format!(" {}", badge(Some(class)))).unwrap_or_default();
+        markup!(
+            page,
+            "<tr><td class=\"{}\"><b class=\"tone\">{}</b>{class}</td><td><b>{}</b><br><span class=\"soft\">{}</span> {}</td><td>{}</td><td>{}</td></tr>\n",
+            tone(v.level),
+            v.level.word(),
+            html(&v.headline),
+            html(&v.detail),
+            devices.join(", "),
+            v.span.as_ref().map(span).unwrap_or_default(),
+            v.confidence.map(confidence).unwrap_or_default()
+        );
+    }
+    close_table(page);
+}
+
+/// Style of a level.
+fn tone(level: VerdictLevel) -> &'static str {
+    match level {
+        VerdictLevel::Critical => "critical",
+        VerdictLevel::Warning => "warning",
+        VerdictLevel::Notice => "notice",
+        VerdictLevel::Healthy => "healthy",
+        VerdictLevel::CannotTell => "unknown",
+    }
 }
 
 fn facts(page: &mut Page, view: &ReportView) {

@@ -10,6 +10,9 @@ use crate::labels::class_name;
 use crate::quantity::{count, figure, instant, latency};
 use crate::view::{ReportView, Window};
 
+/// Rows that are printed, see `print.css`.
+const PRINTED: usize = 60;
+
 /// Writes the section.
 pub(super) fn section(page: &mut Page, material: Material<'_>) {
     let view = material.view;
@@ -33,6 +36,9 @@ pub(super) fn section(page: &mut Page, material: Material<'_>) {
             "<p>All {} windows, worst first. Every feature and evidence column is in <a href=\"windows.csv\">windows.csv</a>.</p>\n",
             count(order.len() as u64)
         );
+    }
+    if rows.len() > PRINTED {
+        markup!(page, "<p class=\"paper\">On paper: the {PRINTED} first of them.</p>\n");
     }
     tools(page, view, rows);
     let columns = [
