@@ -2,9 +2,9 @@
 //!
 //! Rows of one device, sector and length whose ends lie within the tolerance of each other are held
 //! together until every capture has passed them; then `matching` says which are one I/O. Two rows whose
-//! ends agree loosely only must agree closely in when they began, where both say so: a tracer is late
-//! with one time of an I/O in a hundred, with both in ten thousand, and where each capture lost other I/Os
-//! of a place such a pair is most often two of them. Held are
+//! ends are further apart than is usual must lie within the tolerance in when they began too, where both
+//! say so: where each capture lost other I/Os of a place, one of the one and one of the other end near
+//! each other by chance, but seldom begin so. Held are
 //! only the rows of the last 50 ms, in which a late one may still come, and 262,144 at most. Places that
 //! are hit again and again without a pause are settled in parts, at their widest gap.
 //!
@@ -271,7 +271,7 @@ impl Joiner {
         let fit = |i: usize, j: usize| match (items.get(i), rows.get(j)) {
             (Some((_, item)), Some(held)) => {
                 item.rows.iter().all(|(s, row)| fits(row, self.coarse(*s), &held.row, self.coarse(source)))
-                    && item.rows.iter().any(|(s, row)| self.one_end_is_near((*s, row), (source, &held.row)))
+                    && item.rows.iter().any(|(s, row)| self.agree_in_time((*s, row), (source, &held.row)))
             }
             _ => false,
         };
@@ -289,12 +289,12 @@ impl Joiner {
         }
     }
 
-    /// Whether two rows agree closely in their end, or in their begin as far as both know it.
-    fn one_end_is_near(&self, (a_source, a): (usize, &IoRecord), (b_source, b): (usize, &IoRecord)) -> bool {
+    /// Whether two rows agree closely in their end, or at all in their begin as far as both know it.
+    fn agree_in_time(&self, (a_source, a): (usize, &IoRecord), (b_source, b): (usize, &IoRecord)) -> bool {
         let near = |source: usize| self.sources.get(source).map_or(0, |s| s.near_ns);
         let near = near(a_source).saturating_add(near(b_source));
         let ends = ended(a).zip(ended(b)).map(|(a, b)| a.saturating_sub(b).saturating_abs());
-        ends.is_some_and(|apart| apart <= near) || begun_apart(a, b).is_none_or(|apart| apart <= near)
+        ends.is_some_and(|apart| apart <= near) || begun_apart(a, b).is_none_or(|apart| apart <= self.tolerance)
     }
 
     fn coarse(&self, source: usize) -> bool {

@@ -177,7 +177,7 @@ proptest! {
         }
         let devices: Vec<_> = alignment.devices.iter().map(|(x, y, _)| (*x, *y)).collect();
         prop_assert_eq!(devices, [(NUMBER, device)]);
-        // One to one, and the right ones.
+        // One to one, and the right ones: where each log lost others of five I/Os a place, no time tells all apart.
         let joined = join(&a, &b, &alignment, BTreeMap::from([(device, NUMBER)]));
         let rows: usize = joined.iter().map(|j| j.rows.len()).sum();
         prop_assert_eq!(rows, a.len() + b.len());
@@ -185,7 +185,7 @@ proptest! {
         let both = a.iter().filter(|r| in_b.contains(&r.pid)).count();
         let pairs: Vec<_> = joined.iter().filter(|j| j.rows.len() == 2).collect();
         let right = pairs.iter().filter(|j| j.rows[0].1.pid == j.rows[1].1.pid).count();
-        prop_assert!(pairs.len() - right <= 1 + both / 200, "{} of {} pairs are wrong", pairs.len() - right, pairs.len());
+        prop_assert!(pairs.len() - right <= 2 + both / 100, "{} of {} pairs are wrong", pairs.len() - right, pairs.len());
         prop_assert!(both - right <= 2 + both / 100, "{right} of {both} were found");
         let ends: Vec<i64> = joined.iter().map(|j| j.rows[0].1.t_complete.unwrap_or(0)).collect();
         prop_assert!(ends.is_sorted_by(|a, b| *a <= b + 3_000_000), "in order of their ends");
@@ -265,7 +265,7 @@ fn a_minute_within_an_hour_is_found() {
 }
 
 #[test]
-fn ends_that_agree_loosely_need_begins_that_agree_closely() {
+fn ends_that_agree_loosely_need_begins_that_agree_too() {
     // Tolerance 300 us, usual distance 20 us.
     let io = |begin: i64, end: i64| IoRecord { t_issue: Some(begin), ..tracer(0).rows(&[(begin, end, 8, 4096, Op::Read)]).remove(0) };
     let rows_of = |a: IoRecord, b: IoRecord| {
@@ -285,13 +285,14 @@ fn ends_that_agree_loosely_need_begins_that_agree_closely() {
         out.iter().map(|joined| joined.rows.len()).collect::<Vec<_>>()
     };
     let first = || io(1_000_000, 1_500_000);
-    // One tracer was late with the completion, or with the issue.
+    // One tracer was late with the completion, with the issue, with both.
     assert_eq!(rows_of(first(), io(1_010_000, 1_700_000)), [2]);
-    assert_eq!(rows_of(first(), io(1_200_000, 1_515_000)), [2]);
+    assert_eq!(rows_of(first(), io(1_400_000, 1_515_000)), [2]);
+    assert_eq!(rows_of(first(), io(1_200_000, 1_700_000)), [2]);
     // Another I/O of the place, which the first tracer lost, while the second lost this one.
-    assert_eq!(rows_of(first(), io(1_200_000, 1_700_000)), [1, 1]);
+    assert_eq!(rows_of(first(), io(1_400_000, 1_700_000)), [1, 1]);
     // A log that does not say when an I/O began.
-    assert_eq!(rows_of(first(), IoRecord { t_issue: None, ..io(1_200_000, 1_700_000) }), [2]);
+    assert_eq!(rows_of(first(), IoRecord { t_issue: None, ..io(1_400_000, 1_700_000) }), [2]);
     assert_eq!(rows_of(first(), io(1_000_000, 1_810_000)), [1, 1]);
 }
 
