@@ -15,7 +15,7 @@ mod measure;
 use std::time::Instant;
 
 use iotriage_models::linkage::average_cosine;
-use measure::{five_columns, first_argument, peak_mb};
+use measure::{first_argument, five_columns, peak_mb};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let n = first_argument(20_000)?;
