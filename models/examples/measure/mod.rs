@@ -3,6 +3,7 @@
 #[path = "../../tests/it/lab_like.rs"]
 #[allow(dead_code, reason = "each example uses some of it")]
 pub(crate) mod lab_like;
+pub(crate) mod windows;
 
 use iotriage_models::{Reduction, ReductionParams};
 use ndarray::Array2;
