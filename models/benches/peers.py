@@ -101,7 +101,7 @@ def run(command):
 def one_of_ours(task, n):
     """Runs our example once; what it prints begins with n, seconds and a third number."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = run([str(TARGET / "release/examples" / task), str(n)]).split()
+    words = run([str(TARGET / "release/examples" / task), str(n), KIND[task]]).split()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     said = {"seconds": float(words[1]), "user": after.ru_utime - before.ru_utime}
     if task == "linkage":

@@ -3,7 +3,9 @@
 #[path = "../../tests/it/lab_like.rs"]
 #[allow(dead_code, reason = "each example uses some of it")]
 pub(crate) mod lab_like;
+pub(crate) mod windows;
 
+use iotriage_models::{Reduction, ReductionParams};
 use ndarray::Array2;
 
 use crate::lcg::Lcg;
@@ -40,4 +42,20 @@ pub(crate) fn user_seconds() -> f64 {
     // hundredths of a second.
     let ticks = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(11)).and_then(|t| t.parse::<f64>().ok());
     ticks.map_or(0.0, |t| t / 100.0)
+}
+
+/// Rows in five columns, of the kind `uniform`, `blobs` or `lab`.
+#[allow(dead_code, reason = "each example uses some of it")]
+pub(crate) fn five_columns(kind: &str, n: usize) -> Result<Array2<f64>, Box<dyn std::error::Error>> {
+    match kind {
+        "uniform" => Ok(Lcg::new(1).rows(n, 5)),
+        "blobs" => Ok(blobs(n)),
+        "lab" => {
+            let x = lab_like::lab_like(1, n).0;
+            let params = ReductionParams { embed_limit: 20_000, ..ReductionParams::default() };
+            let reduction = Reduction::fit(x.view(), &lab_like::names(), &params)?;
+            Ok(reduction.transform(x.view())?)
+        }
+        other => Err(format!("no rows {other}").into()),
+    }
 }

@@ -130,6 +130,7 @@ fn join(captures: &[&Capture], sampled: &[Result<Sampled, TraceError>], group: G
         watches.push(((member.map.map(first), member.map.map(last)), devices));
         let source = JoinSource {
             map: member.map,
+            near_ns: member.near_ns,
             tolerance_ns: member.tolerance_ns,
             devices: group.devices.clone(),
             only_reads_and_writes: of.sketch.only_reads_and_writes,

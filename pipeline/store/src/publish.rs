@@ -188,12 +188,17 @@ fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     File::open(folder).and_then(|f| f.sync_all()).map_err(StoreError::io("sync folder", folder))
 }
 
+/// The folder that `path` lies in; `.` for a bare name, whose parent is the empty path, which cannot be opened.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}
+
 /// Writes `bytes` to `path` through a synced temporary sibling and a rename.
 ///
 /// # Errors
 /// [`StoreError::Io`].
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let parent = path.parent().unwrap_or_else(|| Path::new("."));
+    let parent = folder_of(path);
     fs::create_dir_all(parent).map_err(StoreError::io("create folder", parent))?;
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".tmp");
@@ -202,4 +207,16 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     File::open(&temporary).and_then(|f| f.sync_all()).map_err(StoreError::io("sync", &temporary))?;
     fs::rename(&temporary, path).map_err(StoreError::io("rename into place", path))?;
     sync_folder(parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_file_name_lies_in_the_current_folder() {
+        for (path, folder) in [("m.json", "."), ("./m.json", "."), ("a/m.json", "a"), ("/m.json", "/")] {
+            assert_eq!(folder_of(Path::new(path)), Path::new(folder), "{path}");
+        }
+    }
 }

@@ -61,8 +61,10 @@ fn main() {
     };
     println!("estimated in {:?}: {:.4} ppm from {} of {}", start.elapsed(), alignment.map.drift_ppm(), alignment.matched, alignment.of);
     let start = Instant::now();
-    let source = |map, tolerance_ns| JoinSource { map, tolerance_ns, devices: BTreeMap::new(), only_reads_and_writes: false };
-    let mut joiner = Joiner::new(vec![source(ClockMap::IDENTITY, 0), source(alignment.map, alignment.tolerance_ns)]);
+    let source =
+        |map, near_ns, tolerance_ns| JoinSource { map, near_ns, tolerance_ns, devices: BTreeMap::new(), only_reads_and_writes: false };
+    let mut joiner =
+        Joiner::new(vec![source(ClockMap::IDENTITY, 0, 0), source(alignment.map, alignment.near_ns(), alignment.tolerance_ns)]);
     let (mut out, mut pairs, mut singles) = (Vec::new(), 0_u64, 0_u64);
     let mut count = |out: &mut Vec<iotriage_trace::align::Joined>| {
         for io in out.drain(..) {

@@ -62,6 +62,7 @@ pub(crate) struct AlignedCapture {
     pub(crate) against: String,
     /// Its times on the reference's clock.
     pub(crate) map: ClockMap,
+    pub(crate) near_ns: i64,
     pub(crate) tolerance_ns: i64,
     /// Standard error of the drift, in the unit of the map's drift.
     pub(crate) drift_error_fs: i64,
@@ -181,6 +182,7 @@ fn describe(host: &str, captures: &[&Capture], sampled: &[Result<Sampled, TraceE
                 capture: id(m.capture),
                 against: id(m.against),
                 map: m.map,
+                near_ns: m.near_ns,
                 tolerance_ns: m.tolerance_ns,
                 drift_error_fs: alignment.map_or(0, |a| (a.drift_error_ppm * 1e9).round() as i64),
                 spread_ns: alignment.map_or(0, |a| a.spread_ns.round() as i64),

@@ -81,6 +81,7 @@ impl<'a> Joint<'a> {
             .map(|((member, capture), counter)| {
                 let source = JoinSource {
                     map: member.map,
+                    near_ns: member.near_ns,
                     tolerance_ns: member.tolerance_ns,
                     devices: names.clone(),
                     only_reads_and_writes: member.only_reads_and_writes,

@@ -38,6 +38,8 @@ const LOOSE_NS: f64 = 20_000.0;
 const MIN_SERVICES: usize = 32;
 /// Matched I/Os may differ in service time by this part of what unrelated ones do.
 const MAX_SERVICE_RATIO: f64 = 0.7;
+/// Times agree closely if no further apart than this many robust standard deviations.
+const NEAR_SPREADS: f64 = 5.0;
 /// Bounds of the tolerance, ns.
 const TOLERANCE: (f64, f64) = (20_000.0, 2.0 * NEAR_NS);
 
@@ -59,6 +61,14 @@ pub struct Alignment {
     pub of: u64,
     /// Devices of the first and the second with the number of sampled I/Os that say they are one.
     pub devices: Vec<(DeviceId, DeviceId, u64)>,
+}
+
+impl Alignment {
+    /// How far apart the times of most I/Os are at most, ns: five robust standard deviations, 20 us at
+    /// least, the tolerance at most.
+    pub fn near_ns(&self) -> i64 {
+        (NEAR_SPREADS * self.spread_ns).max(TOLERANCE.0).min(self.tolerance_ns as f64) as i64
+    }
 }
 
 /// Relates the clock of `second` to that of `first`.

@@ -27,7 +27,9 @@ pub struct Member {
     pub against: usize,
     /// Its times on the clock of the group's reference.
     pub map: ClockMap,
-    /// How far from the reference an I/O's times may be, ns.
+    /// How far from the reference most I/Os' times are at most, ns.
+    pub near_ns: i64,
+    /// How far from the reference an I/O's end may be, ns.
     pub tolerance_ns: i64,
     /// The alignment with `against`; `None` for the reference.
     pub alignment: Option<Alignment>,
@@ -109,7 +111,8 @@ fn gather(
     left: &mut BTreeSet<usize>,
     reasons: &mut BTreeMap<usize, (u64, usize, Refusal)>,
 ) -> Vec<Member> {
-    let mut members = vec![Member { capture: reference, against: reference, map: ClockMap::IDENTITY, tolerance_ns: 0, alignment: None }];
+    let mut members =
+        vec![Member { capture: reference, against: reference, map: ClockMap::IDENTITY, near_ns: 0, tolerance_ns: 0, alignment: None }];
     let mut at = 0;
     while let Some(host) = members.get(at).cloned() {
         at += 1;
@@ -124,6 +127,7 @@ fn gather(
                         capture: candidate,
                         against: host.capture,
                         map: alignment.map.then(&host.map),
+                        near_ns: alignment.near_ns().saturating_add(host.near_ns),
                         tolerance_ns: alignment.tolerance_ns.saturating_add(host.tolerance_ns),
                         alignment: Some(alignment),
                     });

@@ -1,7 +1,10 @@
 //! [`Joiner`]: rows of several captures, fed in time order, become one item per I/O.
 //!
 //! Rows of one device, sector and length whose ends lie within the tolerance of each other are held
-//! together until every capture has passed them; then `matching` says which are one I/O. Held are
+//! together until every capture has passed them; then `matching` says which are one I/O. Two rows whose
+//! ends are further apart than is usual must lie within the tolerance in when they began too, where both
+//! say so: where each capture lost other I/Os of a place, one of the one and one of the other end near
+//! each other by chance, but seldom begin so. Held are
 //! only the rows of the last 50 ms, in which a late one may still come, and 262,144 at most. Places that
 //! are hit again and again without a pause are settled in parts, at their widest gap.
 //!
@@ -33,7 +36,9 @@ const SAME_END_NS: i64 = 100_000_000;
 pub struct JoinSource {
     /// Its times on the common clock.
     pub map: ClockMap,
-    /// How far from the reference an I/O's times may be, ns.
+    /// How far from the reference most I/Os' times are at most, ns.
+    pub near_ns: i64,
+    /// How far from the reference an I/O's end may be, ns.
     pub tolerance_ns: i64,
     /// Devices under the names they have in the joined capture, where they differ.
     pub devices: BTreeMap<DeviceId, DeviceId>,
@@ -264,7 +269,10 @@ impl Joiner {
         let own = self.sources.get(source).map_or(0, |s| s.tolerance_ns);
         let tolerance = if referenced { own } else { self.tolerance };
         let fit = |i: usize, j: usize| match (items.get(i), rows.get(j)) {
-            (Some((_, item)), Some(held)) => item.rows.iter().all(|(s, row)| fits(row, self.coarse(*s), &held.row, self.coarse(source))),
+            (Some((_, item)), Some(held)) => {
+                item.rows.iter().all(|(s, row)| fits(row, self.coarse(*s), &held.row, self.coarse(source)))
+                    && item.rows.iter().any(|(s, row)| self.agree_in_time((*s, row), (source, &held.row)))
+            }
             _ => false,
         };
         let found = matching(&ends, &times, tolerance, &fit);
@@ -279,6 +287,14 @@ impl Joiner {
             items.append(&mut new);
             items.sort_by_key(|(end, _)| *end);
         }
+    }
+
+    /// Whether two rows agree closely in their end, or at all in their begin as far as both know it.
+    fn agree_in_time(&self, (a_source, a): (usize, &IoRecord), (b_source, b): (usize, &IoRecord)) -> bool {
+        let near = |source: usize| self.sources.get(source).map_or(0, |s| s.near_ns);
+        let near = near(a_source).saturating_add(near(b_source));
+        let ends = ended(a).zip(ended(b)).map(|(a, b)| a.saturating_sub(b).saturating_abs());
+        ends.is_some_and(|apart| apart <= near) || begun_apart(a, b).is_none_or(|apart| apart <= self.tolerance)
     }
 
     fn coarse(&self, source: usize) -> bool {

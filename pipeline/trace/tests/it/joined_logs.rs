@@ -48,6 +48,7 @@ fn join_all(captures: &[Capture]) -> (Vec<Joined>, Vec<String>, BTreeMap<DeviceI
     let found = &grouping.groups[0];
     let source = |m: &iotriage_trace::align::Member| JoinSource {
         map: m.map,
+        near_ns: m.near_ns,
         tolerance_ns: m.tolerance_ns,
         devices: found.devices.clone(),
         only_reads_and_writes: sketches[m.capture].0.only_reads_and_writes,
