@@ -123,8 +123,7 @@ impl Sample {
 
 /// The windows that count, by capture and device, cut into blocks.
 fn series<'r>(results: &'r Results, device: Option<&str>) -> BTreeMap<(&'r str, &'r str), Series<'r>> {
-    let fitted: BTreeSet<&str> =
-        results.fitted.iter().filter_map(|&row| Some(&*results.table.rows.get(row)?.capture)).collect();
+    let fitted: BTreeSet<&str> = results.fitted.iter().filter_map(|&row| Some(&*results.table.rows.get(row)?.capture)).collect();
     let wanted = |w: &WindowRecord| device.is_none_or(|d| crate::explain::is_named(d, &w.host, &w.device));
     // Where nothing could be fitted (a short capture), every log counts.
     let counts = |w: &WindowRecord| (fitted.is_empty() || fitted.contains(&*w.capture)) && wanted(w);
