@@ -17,6 +17,7 @@ use crate::locality::AccessHistory;
 use crate::params::{CaptureInfo, WindowParams};
 use crate::plan::{Plan, Slice, plan, window_start};
 use crate::process::top_processes;
+use crate::profile::{DeviceProfile, Profiler};
 use crate::registry::{evaluate, evidence_index};
 use crate::requests::{NONE, Requests};
 use crate::scan::{request_columns, scan, touches};
@@ -52,9 +53,27 @@ const MOST_STALLED: usize = 100_000;
 /// that cannot be read or lack a column, [`FeatureError::TooManyStalls`] for more than
 /// 100,000 stalled windows.
 pub fn compute(files: &[PathBuf], info: &CaptureInfo, params: &WindowParams) -> Result<Vec<WindowRow>, FeatureError> {
+    describe(files, info, params).map(|described| described.windows)
+}
+
+/// One capture of one device.
+#[derive(Debug, Clone, Default)]
+pub struct Described {
+    /// Its windows, in order of time.
+    pub windows: Vec<WindowRow>,
+    /// What it says of the device as a whole.
+    pub profile: DeviceProfile,
+}
+
+/// Computes the windows, as [`compute`] does, and the device's profile. A log without completions has
+/// neither.
+///
+/// # Errors
+/// Those of [`compute`].
+pub fn describe(files: &[PathBuf], info: &CaptureInfo, params: &WindowParams) -> Result<Described, FeatureError> {
     params.check()?;
     if files.is_empty() || !info.phases.complete {
-        return Ok(Vec::new());
+        return Ok(Described::default());
     }
     let failed = |doing: &'static str| {
         move |source: PolarsError| FeatureError::Dataset {
@@ -68,6 +87,7 @@ pub fn compute(files: &[PathBuf], info: &CaptureInfo, params: &WindowParams) -> 
     let plan = plan(files, info, params).map_err(failed("planning"))?;
     let mut windows = Windows { info, params, plan: &plan, rows: Vec::new(), pulses: Vec::new(), stalled: 0 };
     let mut history = AccessHistory::default();
+    let mut profiler = Profiler::default();
     for &slice in &plan.slices {
         let frame = scan(files)
             .and_then(|lazy| lazy.filter(touches(slice.start, slice.end, plan.unfinished_from)).select(request_columns()).collect())
@@ -78,9 +98,11 @@ pub fn compute(files: &[PathBuf], info: &CaptureInfo, params: &WindowParams) -> 
         let (accesses, aggregates) =
             rayon::join(|| history.judge(&requests, slice, params), || Aggregates::evaluate(&requests, in_slice, params.window_ns));
         let aggregates = aggregates.map_err(failed("aggregating"))?;
-        windows.add_slice(&SliceView::new(requests, accesses, aggregates, &plan), slice)?;
+        let view = SliceView::new(requests, accesses, aggregates, &plan);
+        let (added, ()) = rayon::join(|| windows.add_slice(&view, slice), || profiler.add(&view, slice, &plan));
+        added?;
     }
-    Ok(windows.finish())
+    Ok(Described { windows: windows.finish(), profile: profiler.finish(info.phases, &plan, params) })
 }
 
 /// The rows that complete in the slice.

@@ -1,6 +1,7 @@
 //! Twelve features and the evidence columns of every window of a device, from the I/O dataset.
 //!
 //! - [`compute`] turns the Parquet files of one capture into [`WindowRow`]s.
+//! - [`describe`] also gives the [`DeviceProfile`]: service time, depth curve, access heat.
 //! - [`registry()`] lists every feature with name, unit, formula and meaning.
 //! - [`Trust`] grades how complete a window is.
 //!
@@ -25,6 +26,7 @@ mod occupancy;
 mod params;
 mod plan;
 mod process;
+mod profile;
 mod queue;
 mod registry;
 mod requests;
@@ -35,9 +37,10 @@ mod trust;
 mod view;
 mod window;
 
-pub use compute::compute;
+pub use compute::{Described, compute, describe};
 pub use error::FeatureError;
 pub use params::{CaptureInfo, LossSpan, Phases, WindowParams};
+pub use profile::{Depth, DepthPoint, DeviceProfile, Heat, HeatShare, LogHistogram, Temperature};
 pub use registry::{CLUSTERED, FeatureDef, evidence_index, registry};
 pub use trust::Trust;
 pub use window::{HISTOGRAM_BINS, WindowRow};

@@ -85,6 +85,11 @@ impl<'a> Walk<'a> {
         Self { of, begun, ended, depth: begun as i64 - ended as i64 }
     }
 
+    /// Intervals that have ended by the position.
+    pub(crate) fn ended(&self) -> usize {
+        self.ended
+    }
+
     /// When the next interval begins or ends, after the position.
     pub(crate) fn next_change(&self) -> Option<i64> {
         match (self.of.starts.get(self.begun), self.of.ends.get(self.ended)) {

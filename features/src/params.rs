@@ -41,7 +41,7 @@ pub struct LossSpan {
 }
 
 /// Which phases of an I/O a log carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
     /// Queued (Q).
     pub queue: bool,
@@ -69,6 +69,10 @@ pub struct WindowParams {
     /// I/Os held in memory at once, at least 1. A single window with more I/Os is held whole.
     /// Has no influence on results. Default 500,000 (about 200 MB).
     pub slice_rows: usize,
+    /// Extents visited again within this are hot, ns; 1 s to a year. Default 30 s.
+    pub hot_ns: i64,
+    /// Extents visited again within this are warm, ns; from `hot_ns` to a year. Default 2 h.
+    pub warm_ns: i64,
 }
 
 impl Default for WindowParams {
@@ -80,12 +84,16 @@ impl Default for WindowParams {
             sparse_below: 16,
             reaccess_ns: 10_000_000_000,
             slice_rows: 500_000,
+            hot_ns: 30_000_000_000,
+            warm_ns: 7_200_000_000_000,
         }
     }
 }
 
 /// The longest window and the longest look back: one day, in ns.
 const DAY_NS: i64 = 86_400_000_000_000;
+/// The longest time between accesses that is told from silence.
+const YEAR_NS: i64 = 365 * DAY_NS;
 
 impl WindowParams {
     /// Checks every range.
@@ -93,12 +101,14 @@ impl WindowParams {
     /// # Errors
     /// [`FeatureError::Parameter`] names the first parameter out of range.
     pub fn check(&self) -> Result<(), FeatureError> {
-        let ranges: [(&'static str, i128, i128, i128); 5] = [
+        let ranges: [(&'static str, i128, i128, i128); 7] = [
             ("window_ns", i128::from(self.window_ns), 1_000, i128::from(DAY_NS)),
             ("sub_intervals", self.sub_intervals as i128, 2, 1_000),
             ("depth_samples", self.depth_samples as i128, 2, 10_000),
             ("reaccess_ns", i128::from(self.reaccess_ns), 0, i128::from(DAY_NS)),
             ("slice_rows", self.slice_rows as i128, 1, i128::from(u32::MAX)),
+            ("hot_ns", i128::from(self.hot_ns), 1_000_000_000, i128::from(YEAR_NS)),
+            ("warm_ns", i128::from(self.warm_ns), i128::from(self.hot_ns), i128::from(YEAR_NS)),
         ];
         match ranges.iter().find(|(_, got, low, high)| got < low || got > high) {
             None => Ok(()),

@@ -11,7 +11,7 @@ use crate::scan::{flag, op};
 use crate::view::WindowView;
 
 /// The deepest a device queue may be, the request itself included, to count as shallow.
-const SHALLOW: u32 = 2;
+pub(crate) const SHALLOW: u32 = 2;
 /// Up to this size the time of a request is that of finding it, not of moving it, bytes.
 const SMALL: u64 = 64 * 1024;
 /// Fewer requests than this have no typical time.

@@ -1,6 +1,7 @@
 //! Names of the things a report talks about: classes, devices, features.
 
-use crate::view::ReportView;
+use crate::quantity::{counted, figure};
+use crate::view::{DepthFigures, Reference, ReportView};
 
 /// Name of a class: its summary's name, else a window's or `class 4`; `cannot tell` for none.
 pub(crate) fn class_name(view: &ReportView, class: Option<u8>) -> String {
@@ -52,4 +53,21 @@ pub(crate) fn classes_by_concern(view: &ReportView) -> Vec<&crate::view::ClassSu
     let mut classes: Vec<&crate::view::ClassSummary> = view.classes.iter().collect();
     classes.sort_by_key(|c| (std::cmp::Reverse(crate::class_style::class_style(Some(c.class)).rank), c.class));
     classes
+}
+
+/// `3.2 / 8 / 31`.
+pub(crate) fn depths(depth: Option<DepthFigures>) -> String {
+    depth.map_or_else(|| "–".to_owned(), |d| format!("{} / {} / {}", figure(Some(d.mean)), figure(Some(d.p95)), figure(Some(d.max))))
+}
+
+/// What the reference model says of the windows, beside the rules.
+pub(crate) fn reference_words(r: &Reference) -> String {
+    let windows = |n: u64| counted(n, "window", "windows");
+    format!(
+        "Beside the reference model that comes with the program: it agrees with the diagnosis of {}, differs on {}, knows the like of {} that the rules cannot tell, and knows nothing like {}.",
+        windows(r.agree),
+        windows(r.differ),
+        windows(r.only_reference),
+        windows(r.unlike)
+    )
 }

@@ -2,6 +2,7 @@
 
 mod capture;
 mod evidence;
+mod profile;
 mod properties;
 mod store;
 mod twelve;

@@ -1,7 +1,7 @@
 //! Properties that hold for any input: finite features, and no influence of row order, slices,
 //! or the split into files.
 
-use iotriage_features::{CaptureInfo, WindowParams, WindowRow, compute};
+use iotriage_features::{CaptureInfo, Described, WindowParams, describe};
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
@@ -58,9 +58,10 @@ fn ios() -> impl Strategy<Value = Vec<Io>> {
     vec(any_io(), 0..60)
 }
 
-/// Everything that a window says, with every bit of its numbers.
-fn bits(rows: &[WindowRow]) -> Vec<String> {
-    rows.iter().map(|row| format!("{row:?}")).collect()
+/// Everything that is said, with every bit of its numbers.
+fn bits(described: &Described) -> Vec<String> {
+    let windows = described.windows.iter().map(|row| format!("{row:?}"));
+    windows.chain([format!("{:?}", described.profile)]).collect()
 }
 
 /// Absurd times stretch stalls to an hour, so property windows are ten seconds or, where all
@@ -71,9 +72,9 @@ fn fitting(ios: &[Io]) -> WindowParams {
     if all_near { params() } else { WindowParams { window_ns: 10_000_000_000, ..params() } }
 }
 
-fn of(parts: &[&[Io]], info: &CaptureInfo, params: &WindowParams) -> Vec<WindowRow> {
+fn of(parts: &[&[Io]], info: &CaptureInfo, params: &WindowParams) -> Described {
     let (_folder, files) = write(parts);
-    compute(&files, info, params).expect("windows")
+    describe(&files, info, params).expect("windows")
 }
 
 proptest! {
@@ -89,7 +90,7 @@ proptest! {
 
     #[test]
     fn every_feature_of_every_window_is_finite(ios in ios()) {
-        let rows = of(&[&ios], &info(20), &fitting(&ios));
+        let rows = of(&[&ios], &info(20), &fitting(&ios)).windows;
         for row in &rows {
             prop_assert!(row.features.iter().all(|v| v.is_finite()), "{row:?}");
             prop_assert!(row.evidence.iter().flatten().all(|v| v.is_finite()), "{row:?}");

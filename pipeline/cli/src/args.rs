@@ -333,6 +333,12 @@ pub(crate) struct WindowArgs {
     /// Windows with fewer completed I/Os are listed, not clustered.
     #[arg(long, default_value_t = 16, value_name = "N")]
     pub(crate) sparse_below: u64,
+    /// Extents of a device that are visited again within this time are hot: 30s, 10m, 2h.
+    #[arg(long, default_value = "30s", value_name = "TIME")]
+    pub(crate) heat_hot: String,
+    /// Extents that are visited again within this time are warm, the others cold.
+    #[arg(long, default_value = "2h", value_name = "TIME")]
+    pub(crate) heat_warm: String,
 }
 
 /// How windows are reduced and clustered.

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use iotriage_features::DeviceProfile;
 use iotriage_trace::capture::DeviceFacts;
 use iotriage_trace::finding::ImportLedger;
 use serde::de::DeserializeOwned;
@@ -67,6 +68,19 @@ pub(crate) struct CaptureReport {
     pub(crate) devices: Vec<DeviceReport>,
     /// Findings.
     pub(crate) ledger: ImportLedger,
+}
+
+/// An entry of `profiles/ID.json`: what one capture says of one device as a whole.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ProfileReport {
+    /// Host it was taken on.
+    pub(crate) host: String,
+    /// `major:minor`.
+    pub(crate) device: String,
+    /// `unix`, `monotonic` or `relative`.
+    pub(crate) clock: String,
+    /// The figures.
+    pub(crate) profile: DeviceProfile,
 }
 
 /// Which phases of an I/O a log carries.

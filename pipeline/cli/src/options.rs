@@ -113,6 +113,10 @@ impl Ending {
 pub(crate) struct Windows {
     pub(crate) window_ns: i64,
     pub(crate) sparse_below: u64,
+    /// Up to this time between visits an extent is hot.
+    pub(crate) hot_ns: i64,
+    /// Up to this time between visits an extent is warm.
+    pub(crate) warm_ns: i64,
 }
 
 impl Windows {
@@ -120,11 +124,22 @@ impl Windows {
         let window_ns = parse_duration(&args.window).with_context(|| format!("--window {}", args.window))?;
         ensure!(window_ns >= 1_000_000, "--window {}: at least 1ms is needed", args.window);
         ensure!(window_ns <= 86_400_000_000_000, "--window {}: at most 24h", args.window);
-        Ok(Self { window_ns, sparse_below: args.sparse_below })
+        let hot_ns = parse_duration(&args.heat_hot).with_context(|| format!("--heat-hot {}", args.heat_hot))?;
+        let warm_ns = parse_duration(&args.heat_warm).with_context(|| format!("--heat-warm {}", args.heat_warm))?;
+        ensure!(hot_ns >= 1_000_000_000, "--heat-hot {}: at least 1s is needed", args.heat_hot);
+        ensure!(warm_ns >= hot_ns, "--heat-warm {}: must not be shorter than --heat-hot {}", args.heat_warm, args.heat_hot);
+        ensure!(warm_ns <= 31_536_000_000_000_000, "--heat-warm {}: at most 8760h, a year", args.heat_warm);
+        Ok(Self { window_ns, sparse_below: args.sparse_below, hot_ns, warm_ns })
     }
 
     pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
-        BTreeMap::from([("window_ns".to_owned(), self.window_ns.to_string()), ("sparse_below".to_owned(), self.sparse_below.to_string())])
+        let parameters = [
+            ("window_ns", self.window_ns.to_string()),
+            ("sparse_below", self.sparse_below.to_string()),
+            ("heat_hot_ns", self.hot_ns.to_string()),
+            ("heat_warm_ns", self.warm_ns.to_string()),
+        ];
+        parameters.map(|(name, value)| (name.to_owned(), value)).into()
     }
 }
 

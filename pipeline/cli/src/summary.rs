@@ -7,7 +7,7 @@ use iotriage_store::labels;
 use iotriage_store::layout::Layout;
 use iotriage_trace::finding::{ImportLedger, Severity};
 
-use crate::artifacts::{self, ArchiveReport, CaptureReport};
+use crate::artifacts::{self, ArchiveReport, CaptureReport, ClusterReport};
 use crate::runner::finished;
 use crate::stages::{cluster, ingest};
 use crate::view::severity_rank;
@@ -79,6 +79,12 @@ fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<String> {
         let number = class.map_or_else(|| "-".to_owned(), |c| c.to_string());
         let sure = if class.is_some() { format!("{:.0} %", 100.0 * confidence / *n as f64) } else { String::new() };
         text.push_str(&format!("{:>9}  {number} {name:<20} {sure}\n", thousands(*n)));
+    }
+    let clusters: ClusterReport = artifacts::read(&layout.root().join(cluster::CLUSTERS))?;
+    let novel: u64 = clusters.candidates.iter().map(|c| c.windows).sum();
+    if let (Some(model), true) = (&clusters.model, novel > 0) {
+        let kinds = if clusters.candidates.len() == 1 { "1 kind".to_owned() } else { format!("{} kinds", clusters.candidates.len()) };
+        text.push_str(&format!("\nNovel: {} windows of {kinds} are unlike anything in {}\n", thousands(novel), printable(model)));
     }
     // Of the gravest class, the device with most windows in it.
     let worst = devices.iter().min_by_key(|((rank, place), (_, n))| (*rank, std::cmp::Reverse(*n), place.clone()));

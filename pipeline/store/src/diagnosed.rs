@@ -3,7 +3,7 @@
 //! Columns: `host, device, window_start_ns, window_end_ns, n, sparse, edge, stalled, trust, cluster,
 //! class, class_name, root_cause, confidence`, the numeric columns of the window tables under their
 //! names, then `capture, clock, strength, baseline, baseline_us, service_us, evidence` and `missing`
-//! (lists of strings), `top_processes` and `latency_histogram` (list of u32). Null = not known; a null
+//! (lists of strings), `novel, candidate, reference_class, reference_cause, reference_novelty`, `top_processes` and `latency_histogram` (list of u32). Null = not known; a null
 //! `class` = cannot tell.
 
 use std::path::Path;
@@ -103,6 +103,11 @@ fn tail(columns: &mut Columns, rows: &[(&WindowRecord, &LabelRecord)]) -> Result
         let lengths = rows.iter().map(|(_, l)| lines(l).len());
         columns.push(name, list(DataType::Utf8, lengths, Arc::new(StringArray::from_iter_values(flat)))?, false);
     }
+    columns.flags("novel", rows.iter().map(|(_, l)| l.novel));
+    columns.push("candidate", Arc::new(UInt32Array::from_iter(rows.iter().map(|(_, l)| l.candidate))), true);
+    columns.push("reference_class", Arc::new(UInt8Array::from_iter(rows.iter().map(|(_, l)| l.reference_class))), true);
+    columns.text("reference_cause", rows.iter().map(|(_, l)| l.reference_cause.as_str()));
+    columns.figures("reference_novelty", rows.iter().map(|(_, l)| l.reference_novelty));
     columns.text("top_processes", rows.iter().map(|(w, _)| w.top_processes.as_str()));
     let counts = UInt32Array::from_iter_values(rows.iter().flat_map(|(w, _)| w.latency_histogram.iter().copied()));
     let lengths = rows.iter().map(|(w, _)| w.latency_histogram.len());

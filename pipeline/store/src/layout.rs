@@ -41,6 +41,11 @@ impl Layout {
         format!("windows/{}.parquet", path_segment(capture))
     }
 
+    /// `profiles/CAPTURE.json`, relative to the root: what a capture says of each device as a whole.
+    pub fn profile_file(capture: &str) -> String {
+        format!("profiles/{}.json", path_segment(capture))
+    }
+
     /// `align/HOST.json`, relative to the root: which captures of a host saw the same I/Os.
     pub fn alignment_file(host: &str) -> String {
         format!("align/{}.json", path_segment(host))

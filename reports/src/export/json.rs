@@ -13,10 +13,11 @@
 //! | `verdicts[]` | `level, class, headline, detail, devices[{host, device}], span, confidence`, worst first |
 //! | `classes[]` | `class, name, symptom, windows, time_percent, root_causes[{name, percent}], evidence[], worst_windows[], worst_devices[{host, device, percent}], remedies[], mean_features` |
 //! | `clusters[]` | `cluster, name, class, class_percent, symptom, windows, root_causes[]` |
-//! | `devices[]` | `host, device, ios, span, worst_class, class_shares[{class, percent}], latency_p50_us, latency_p99_us, stalled_windows, trust` |
+//! | `devices[]` | `host, device, ios, span, worst_class, class_shares[{class, percent}], latency_p50_us, latency_p99_us, stalled_windows, trust, queue, heat` |
 //! | `features[]`, `evidence_columns[]` | `name, unit, doc` |
 //! | `healthy_features` | z-scored means, in the order of `features` |
-//! | `scaling[]` | `host, device, points[{depth, windows, iops{low, median, high}, latency_us{...}}], knee` (place in `points`), `words` |
+//! | `scaling[]` | `host, device, points[{depth, seconds, iops, latency_us}], knee` (place in `points`), `words` |
+//! | `known` | `model, novel_windows, candidates[{candidate, windows, root_causes[]}], reference{agree, differ, only_reference, unlike}` |
 //! | `ledger` | `files[], findings[], cannot_say[]` |
 //! | `method[]` | sentences |
 //! | `pictures[]` | `file, svg, title, alt, width, height` |
@@ -33,8 +34,8 @@ use super::{Exporter, Material};
 use crate::error::ReportError;
 use crate::escape::terminal;
 use crate::view::{
-    ClassSummary, ClusterSummary, ColumnMeta, DeviceSummary, Ledger, Remedy, ReportView, Run, ScalingPoint, Share, Span, Text, Trust,
-    VerdictLevel,
+    ClassSummary, ClusterSummary, ColumnMeta, DeviceSummary, Known, Ledger, Remedy, ReportView, Run, ScalingPoint, Share, Span, Text,
+    Trust, VerdictLevel,
 };
 
 /// Version of the schema of `report.json`.
@@ -57,6 +58,7 @@ struct Document<'a> {
     evidence_columns: &'a [ColumnMeta],
     healthy_features: &'a Option<Vec<f64>>,
     scaling: Vec<ScalingRow<'a>>,
+    known: &'a Known,
     ledger: &'a Ledger,
     method: &'a [Text],
     pictures: Vec<PictureRow<'a>>,
@@ -169,6 +171,7 @@ impl Exporter for Json {
                 .iter()
                 .map(|c| ScalingRow { name: device_name(view, c.device), points: &c.points, knee: c.knee, words: &c.words })
                 .collect(),
+            known: &view.known,
             ledger: &view.ledger,
             method: &view.method,
             pictures: material

@@ -6,10 +6,10 @@ use std::io::Write;
 use super::{Exporter, Material, writing};
 use crate::error::ReportError;
 use crate::escape::{markdown, markdown_block, markdown_code};
-use crate::labels::{class_name, device_name, feature_name, worst_first};
+use crate::labels::{class_name, depths, device_name, feature_name, reference_words, worst_first};
 use crate::pictures::{Picture, PictureKind};
 use crate::quantity::{bytes, confidence, count, counted, duration, figure, instant, latency, percent, span};
-use crate::view::{ClassSummary, Remedy, ReportView, Share};
+use crate::view::{AccessHeat, ClassSummary, QueueAnalysis, Remedy, ReportView, Share};
 
 /// Writes `report.md`.
 #[derive(Debug, Clone, Copy)]
@@ -30,9 +30,11 @@ impl Exporter for Markdown {
         verdicts(&mut text, view);
         picture(&mut text, pictures, PictureKind::FleetMap);
         devices(&mut text, view);
+        queueing(&mut text, view);
         classes(&mut text, view);
         picture(&mut text, pictures, PictureKind::Spectrum);
         clusters(&mut text, view);
+        known(&mut text, view);
         ledger(&mut text, view);
         method(&mut text, view);
         out.write_all(text.as_bytes()).map_err(writing(self.file()))
@@ -239,6 +241,80 @@ fn clusters(text: &mut String, view: &ReportView) {
         );
     }
     rest(text, view.clusters.len(), "clusters");
+}
+
+/// What is novel to the model that was given, and what the reference model says.
+fn known(text: &mut String, view: &ReportView) {
+    let known = &view.known;
+    if let (Some(model), true) = (&known.model, known.novel_windows > 0) {
+        let novel = counted(known.novel_windows, "window", "windows");
+        line!(text, "{} knows nothing like {novel}; those that are alike are candidates for new classes.\n", markdown_code(model, false));
+        line!(text, "| Candidate | Windows | Root causes by the rules |");
+        line!(text, "|---:|---:|---|");
+        for c in known.candidates.iter().take(ROWS) {
+            line!(text, "| {} | {} | {} |", c.candidate, count(c.windows), shares(&c.root_causes));
+        }
+        rest(text, known.candidates.len(), "candidates");
+    }
+    if let Some(r) = &known.reference {
+        line!(text, "{}\n", reference_words(r));
+    }
+}
+
+/// Queue and timing, and access heat.
+fn queueing(text: &mut String, view: &ReportView) {
+    let order = worst_first(view);
+    let known: Vec<(usize, &QueueAnalysis)> = order.iter().filter_map(|&d| Some((d, view.devices.get(d)?.queue.as_ref()?))).collect();
+    if !known.is_empty() {
+        line!(text, "## Queue and timing\n");
+        line!(
+            text,
+            "Depths are mean / 95th percentile / largest over the time with at least one I/O. Conflicts: arrivals within 0.8 of the service time after the one before.\n"
+        );
+        line!(text, "| Device | Service time | Conflicts | Wanted at once | In the device | Knee | What follows |");
+        line!(text, "|---|---:|---:|---:|---:|---:|---|");
+        for (device, q) in known.iter().take(ROWS) {
+            line!(
+                text,
+                "| {} | {} | {} | {} | {} | {} | {} |",
+                markdown(&device_name(view, *device)),
+                latency(q.service_us),
+                q.conflict_percent.map_or_else(|| "–".to_owned(), percent),
+                depths(q.offered),
+                depths(q.achieved),
+                figure(q.knee_depth),
+                markdown(&q.words)
+            );
+        }
+        rest(text, known.len(), "devices");
+    }
+    let known: Vec<(usize, &AccessHeat)> = order.iter().filter_map(|&d| Some((d, view.devices.get(d)?.heat.as_ref()?))).collect();
+    if let Some((_, limits)) = known.first() {
+        line!(text, "## Access heat\n");
+        line!(
+            text,
+            "Extents by the time between visits: hot below {}, warm below {}, cold beyond.\n",
+            duration(limits.hot_ns),
+            duration(limits.warm_ns)
+        );
+        line!(text, "| Device | Extents | Number | Size | Reads and writes | Of all |");
+        line!(text, "|---|---|---:|---:|---:|---:|");
+        for (device, h) in known.iter().take(ROWS) {
+            for s in &h.shares {
+                line!(
+                    text,
+                    "| {} | {} | {} | {} | {} | {} |",
+                    markdown(&device_name(view, *device)),
+                    markdown(&s.temperature),
+                    count(s.extents),
+                    bytes(s.bytes),
+                    count(s.ios),
+                    percent(s.ios_percent)
+                );
+            }
+        }
+        rest(text, known.len(), "devices");
+    }
 }
 
 fn ledger(text: &mut String, view: &ReportView) {

@@ -3,7 +3,8 @@
 //! Header: `host, device, window_start_ns, window_end_ns, n, sparse, edge, stalled, trust, cluster,
 //! class, class_name, root_cause, confidence`, the twelve features, the evidence columns, then
 //! `capture, clock, iops, latency_p50_us, latency_p99_us, mean_depth, strength, baseline, baseline_us,
-//! service_us, evidence, missing` (those of
+//! service_us, evidence, missing, novel, candidate, reference_class, reference_cause,
+//! reference_novelty` (those of
 //! them that the evidence columns do not bring already). Booleans are `true` and `false`; an empty
 //! cell means not known, in `class` it means cannot tell. Lines end with a line feed.
 
@@ -39,7 +40,7 @@ const HEAD: [&str; 14] = [
 /// A column after the evidence columns: its name and its cell.
 type TailColumn = (&'static str, fn(&mut String, &Window));
 
-const TAIL: [TailColumn; 12] = [
+const TAIL: [TailColumn; 17] = [
     ("capture", |row, w| row.push_str(&csv(&w.capture))),
     ("clock", |row, w| row.push_str(w.span.clock.name())),
     ("iops", |row, w| number(row, Some(w.iops))),
@@ -55,6 +56,11 @@ const TAIL: [TailColumn; 12] = [
         row.push_str(&csv(&lines.join("; ")));
     }),
     ("missing", |row, w| row.push_str(&csv(&w.missing))),
+    ("novel", |row, w| row.push_str(if w.novel { "true" } else { "false" })),
+    ("candidate", |row, w| whole(row, w.candidate)),
+    ("reference_class", |row, w| whole(row, w.reference_class.map(u32::from))),
+    ("reference_cause", |row, w| row.push_str(&csv(&w.reference_cause))),
+    ("reference_novelty", |row, w| number(row, w.reference_novelty)),
 ];
 
 impl Exporter for WindowsCsv {
@@ -115,6 +121,13 @@ fn head(row: &mut String, view: &ReportView, w: &Window) {
         csv(&w.root_cause),
     );
     number(row, w.confidence);
+}
+
+/// A whole number; nothing for none.
+fn whole(row: &mut String, value: Option<u32>) {
+    if let Some(value) = value {
+        let _ = write!(row, "{value}");
+    }
 }
 
 /// The shortest text that reads back as the same number; nothing for what is not a number.

@@ -7,8 +7,8 @@ use crate::colour::Rgb;
 use crate::error::ReportError;
 use crate::labels::device_name;
 use crate::options::Options;
-use crate::quantity::{counted, figure, short_count, span};
-use crate::view::{ReportView, ScalingCurve, ScalingPoint, Spread};
+use crate::quantity::{duration, figure, short_count, span};
+use crate::view::{ReportView, ScalingCurve, ScalingPoint};
 
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 470.0;
@@ -23,19 +23,24 @@ pub(crate) fn draw(view: &ReportView, curve: &ScalingCurve, options: &Options, f
     let mut canvas = Canvas::new(WIDTH, HEIGHT, options);
     let paper = canvas.paper;
     let title = format!("What queue depth brings and costs: {}", device_name(view, curve.device));
-    let windows = curve.points.iter().map(|p| p.windows).fold(0, u64::saturating_add);
+    let seconds: f64 = curve.points.iter().map(|p| p.seconds).sum();
     let time = view.devices.get(curve.device).map(|d| span(&d.span)).unwrap_or_default();
-    let subtitle = format!("{time}; {} by their mean queue depth", counted(windows, "window", "windows"));
+    let subtitle = format!("{time}; {} of busy time by I/Os in the device", duration((seconds * 1e9) as i64));
     marks::title(&mut canvas, 24.0, WIDTH - 48.0, &title, &subtitle);
     let axis = |frame: Frame| depth_scale(&curve.points, frame);
     let iops = Panel { name: "IOPS", frame: LEFT_PLOT, x: axis(LEFT_PLOT), label: log_axis::rate_label, of: |p| p.iops };
-    let latency =
-        Panel { name: "Median latency", frame: RIGHT_PLOT, x: axis(RIGHT_PLOT), label: log_axis::latency_label, of: |p| p.latency_us };
+    let latency = Panel {
+        name: "Time of an I/O in the device",
+        frame: RIGHT_PLOT,
+        x: axis(RIGHT_PLOT),
+        label: log_axis::latency_label,
+        of: |p| p.latency_us,
+    };
     for panel in [&iops, &latency] {
         panel.draw(&mut canvas, curve, paper.class(Some(2)));
     }
     let words = format!(
-        "{} How to read it: each mark is the median of the windows of about that depth, its bar their 10th to 90th percentile.",
+        "{} How to read it: each mark is the time with about so many I/Os in the device; the larger it is, the more time that was.",
         curve.words
     );
     canvas.paragraph((24.0, HEIGHT - 52.0), WIDTH - 48.0, &words, Type::regular(12.5, paper.soft));
@@ -48,7 +53,7 @@ struct Panel {
     frame: Frame,
     x: DepthScale,
     label: fn(i32) -> String,
-    of: fn(&ScalingPoint) -> Spread,
+    of: fn(&ScalingPoint) -> f64,
 }
 
 /// log2 of depth to pixels.
@@ -78,14 +83,15 @@ impl Panel {
     fn draw(&self, canvas: &mut Canvas, curve: &ScalingCurve, colour: Rgb) {
         let (paper, frame) = (canvas.paper, self.frame);
         let good = |v: f64| v.is_finite() && v > 0.0;
-        let spreads: Vec<(f64, Spread)> = curve
+        let longest = curve.points.iter().map(|p| p.seconds).fold(f64::MIN_POSITIVE, f64::max);
+        let marks: Vec<(f64, f64, f64)> = curve
             .points
             .iter()
-            .map(|p| (p.depth, (self.of)(p)))
-            .filter(|(d, s)| good(*d) && good(s.low) && good(s.median) && good(s.high))
+            .map(|p| (p.depth, (self.of)(p), (p.seconds / longest).clamp(0.0, 1.0)))
+            .filter(|(d, v, _)| good(*d) && good(*v))
             .collect();
-        let low = spreads.iter().map(|(_, s)| s.low.log10().floor()).fold(f64::INFINITY, f64::min).clamp(-3.0, 11.0) as i32;
-        let high = spreads.iter().map(|(_, s)| s.high.log10().ceil()).fold(f64::NEG_INFINITY, f64::max).clamp(-2.0, 12.0) as i32;
+        let low = marks.iter().map(|(_, v, _)| v.log10().floor()).fold(f64::INFINITY, f64::min).clamp(-3.0, 11.0) as i32;
+        let high = marks.iter().map(|(_, v, _)| v.log10().ceil()).fold(f64::NEG_INFINITY, f64::max).clamp(-2.0, 12.0) as i32;
         let y = LogScale { min_decade: low, max_decade: high.max(low + 1), from: frame.bottom, to: frame.top };
         canvas.rect(frame, paper.plot, 1.0);
         canvas.text((frame.left, frame.top - 12.0), self.name, Type::bold(13.5, paper.ink), Anchor::Start);
@@ -102,15 +108,13 @@ impl Panel {
                 anchor,
             );
         }
-        for (depth, s) in &spreads {
-            let x = self.x.at(*depth);
-            canvas.rule((x, y.inside(s.low.log10())), (x, y.inside(s.high.log10())), 2.0, paper.bar);
-        }
-        let line: Vec<(f64, f64)> = spreads.iter().map(|(depth, s)| (self.x.at(*depth), y.inside(s.median.log10()))).collect();
+        let line: Vec<(f64, f64)> = marks.iter().map(|(depth, v, _)| (self.x.at(*depth), y.inside(v.log10()))).collect();
         canvas.stroke(&line, 2.5, colour);
-        for &point in &line {
-            canvas.disc(point, 5.5, paper.plot);
-            canvas.disc(point, 4.0, colour);
+        for (&point, (_, _, share)) in line.iter().zip(&marks) {
+            // The area goes with the time.
+            let radius = 3.0 + 5.0 * share.sqrt();
+            canvas.disc(point, radius + 1.5, paper.plot);
+            canvas.disc(point, radius, colour);
         }
         canvas.outline(frame, 1.0, paper.axis);
     }
@@ -130,7 +134,7 @@ impl Panel {
         }
         canvas.text(
             ((frame.left + frame.right) / 2.0, frame.bottom + 42.0),
-            "Mean queue depth",
+            "I/Os in the device",
             Type::bold(13.0, paper.ink),
             Anchor::Middle,
         );
@@ -143,8 +147,7 @@ mod tests {
 
     #[test]
     fn depth_axis_spans_whole_octaves() {
-        let spread = Spread { low: 1.0, median: 1.0, high: 1.0 };
-        let point = |depth| ScalingPoint { depth, windows: 1, iops: spread, latency_us: spread };
+        let point = |depth| ScalingPoint { depth, seconds: 1.0, iops: 1.0, latency_us: 1.0 };
         let scale = depth_scale(&[point(0.7), point(5.0)], LEFT_PLOT);
         assert_eq!((scale.low, scale.high), (-1.0, 3.0));
         assert_eq!(scale.at(0.5), LEFT_PLOT.left);

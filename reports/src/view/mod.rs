@@ -7,8 +7,10 @@
 //! What does not live here: how anything is drawn (`pictures/`) or written (`export/`).
 
 mod check;
+mod known;
 mod ledger;
 mod map;
+mod queueing;
 mod scaling;
 mod summary;
 mod text;
@@ -18,9 +20,11 @@ mod window;
 
 use serde::Serialize;
 
+pub use known::{Candidate, Known, Reference};
 pub use ledger::{FindingSeverity, Ledger, LedgerFile, LedgerFinding};
 pub use map::{LogAxis, MapCell, MapRegion, MapScope, ThreeAxisMap};
-pub use scaling::{ScalingCurve, ScalingPoint, Spread};
+pub use queueing::{AccessHeat, DepthFigures, HeatShare, QueueAnalysis};
+pub use scaling::{ScalingCurve, ScalingPoint};
 pub use summary::{
     ClassShare, ClassSummary, ClusterSummary, ColumnMeta, DeviceShare, DeviceSummary, Param, Remedy, Run, Share, Verdict, VerdictLevel,
 };
@@ -52,6 +56,8 @@ pub struct ReportView {
     pub maps: Vec<ThreeAxisMap>,
     /// IOPS and latency against depth, at most one a device, where its depth varied enough.
     pub scaling: Vec<ScalingCurve>,
+    /// What is like something known, and what is not.
+    pub known: Known,
     /// Mean z-scored features of the healthy windows, in feature order; `None` where no window is healthy.
     pub healthy_features: Option<Vec<f64>>,
     /// The top of the linkage tree, where clustering was done.

@@ -1,4 +1,4 @@
-//! IOPS and latency against queue depth: [`ScalingCurve`].
+//! IOPS and latency against depth: [`ScalingCurve`].
 
 use serde::Serialize;
 
@@ -17,26 +17,15 @@ pub struct ScalingCurve {
     pub words: Text,
 }
 
-/// Windows of about equal queue depth.
+/// About one depth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ScalingPoint {
-    /// Their median queue depth, above 0.
+    /// I/Os in the device, mean over the time; at least 1.
     pub depth: f64,
-    /// How many they are.
-    pub windows: u64,
-    /// Completions per second.
-    pub iops: Spread,
-    /// Median latency of a window, us.
-    pub latency_us: Spread,
-}
-
-/// Where the middle and most of some values lie.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Spread {
-    /// 10th percentile.
-    pub low: f64,
-    /// Median.
-    pub median: f64,
-    /// 90th percentile.
-    pub high: f64,
+    /// Time at such a depth, s.
+    pub seconds: f64,
+    /// Completions per second at such a depth.
+    pub iops: f64,
+    /// Mean time of an I/O in the device at such a depth, us.
+    pub latency_us: f64,
 }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Span, Text, Trust};
+use super::{AccessHeat, QueueAnalysis, Span, Text, Trust};
 
 /// What was run on what.
 #[derive(Debug, Clone, PartialEq, Serialize, Default)]
@@ -221,4 +221,8 @@ pub struct DeviceSummary {
     pub stalled_windows: u64,
     /// Worst trust of its windows.
     pub trust: Trust,
+    /// Service time, arrivals and depth, where anything completed.
+    pub queue: Option<QueueAnalysis>,
+    /// Extents by the time between accesses, where anything was read or written.
+    pub heat: Option<AccessHeat>,
 }

@@ -128,6 +128,16 @@ pub struct Window {
     pub baseline_us: Option<f64>,
     /// The service time at shallow depth, us.
     pub service_us: Option<f64>,
+    /// Whether the model that was given knows nothing like it.
+    pub novel: bool,
+    /// Its kind among the novel windows, from 1.
+    pub candidate: Option<u32>,
+    /// Class of the reference model's nearest cluster, 1 to 8; `None` where that has none or it could not be placed.
+    pub reference_class: Option<u8>,
+    /// Commonest root cause in that cluster, or empty.
+    pub reference_cause: Text,
+    /// Distance from what the reference model knows, in its thresholds: above 1 it is unlike it.
+    pub reference_novelty: Option<f64>,
     /// The evidence that decided, one line each.
     pub evidence: Vec<Text>,
     /// What is missing, where it cannot be told; else empty.

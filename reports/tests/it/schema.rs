@@ -128,7 +128,7 @@ fn figures_that_are_no_numbers_still_fit() {
     let mut view = small();
     view.classes[0].time_percent = f64::NAN;
     view.verdicts[0].confidence = Some(f64::NAN);
-    view.scaling[0].points[0].iops.low = f64::INFINITY;
+    view.scaling[0].points[0].iops = f64::INFINITY;
     assert_eq!(errors(&schema(), &document(&view, &few_pictures())), [""; 0]);
 }
 

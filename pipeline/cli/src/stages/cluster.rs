@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::judging::Bench;
 use super::placing::{self, Home, Placing};
 use super::windows::WindowFiles;
-use super::{ALL, baselines, features, ingest, is_comparable, outputs, reduce};
+use super::{ALL, baselines, features, ingest, is_comparable, outputs, reduce, window_tables};
 use crate::artifacts::{self, CandidateEntry, CauseEntry, ClusterEntry, ClusterReport, ReferenceEntry};
 use crate::options::{Modelling, Output};
 use crate::runner::{Partition, finished, run_stage};
@@ -34,7 +34,7 @@ pub(crate) const LABELS: &str = "cluster/labels.parquet";
 
 pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Result<()> {
     let layout = &output.layout;
-    let mut inputs = outputs(&finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?);
+    let mut inputs = window_tables(&finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?);
     // What captures say of their devices.
     let ingested = outputs(&finished(ingest::STAGE, layout, "run `iotriage ingest ARCHIVE -o OUT` first")?);
     inputs.extend(ingested.into_iter().filter(|f| f.path.starts_with("captures/")));

@@ -1,4 +1,4 @@
-//! Stage 2: `ios/` to `windows/`, a partition per capture.
+//! Stage 2: `ios/` to `windows/` and `profiles/`, a partition per capture.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ use iotriage_store::windows::{WindowRecord, WindowTable};
 use serde_json::{Value, json};
 
 use super::ingest;
-use crate::artifacts::{self, CaptureReport};
+use crate::artifacts::{self, CaptureReport, ProfileReport};
 use crate::options::{Output, Windows};
 use crate::runner::{Partition, finished, run_stage};
 use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "features";
 /// Rises when the same rows would give other windows.
-const LOGIC_VERSION: u32 = 2;
+const LOGIC_VERSION: u32 = 3;
 
 pub(crate) fn run(windows: &Windows, output: &Output, voice: &Voice) -> Result<()> {
     let ingested = finished(ingest::STAGE, &output.layout, "run `iotriage ingest ARCHIVE -o OUT` first")?;
@@ -46,7 +46,14 @@ pub(crate) fn run(windows: &Windows, output: &Output, voice: &Voice) -> Result<(
 
 fn compute(ingested: &Manifest, windows: &Windows, layout: &Layout, staging: &mut Staging) -> Result<(Value, String)> {
     let capture: CaptureReport = artifacts::read(&layout.root().join(Layout::capture_file(&ingested.partition)))?;
-    let params = WindowParams { window_ns: windows.window_ns, sparse_below: windows.sparse_below, ..WindowParams::default() };
+    let params = WindowParams {
+        window_ns: windows.window_ns,
+        sparse_below: windows.sparse_below,
+        hot_ns: windows.hot_ns,
+        warm_ns: windows.warm_ns,
+        ..WindowParams::default()
+    };
+    let mut profiles = Vec::new();
     let mut table = WindowTable { columns: iotriage_features::registry().iter().map(|d| d.name.to_owned()).collect(), rows: Vec::new() };
     let [span_start_ns, span_end_ns] = capture.span_ns.unwrap_or([0, 0]);
     for device in &capture.devices {
@@ -71,14 +78,21 @@ fn compute(ingested: &Manifest, windows: &Windows, layout: &Layout, staging: &mu
             },
         };
         let files: Vec<PathBuf> = device.files.iter().map(|f| layout.root().join(f)).collect();
-        let rows = iotriage_features::compute(&files, &info, &params).with_context(|| format!("device {}", device.device))?;
+        let described = iotriage_features::describe(&files, &info, &params).with_context(|| format!("device {}", device.device))?;
+        let profile =
+            ProfileReport { host: info.host.clone(), device: info.device.clone(), clock: info.clock.clone(), profile: described.profile };
+        if profile.profile.ios > 0 {
+            profiles.push(profile);
+        }
         let names: [Arc<str>; 4] = [&info.host, &info.device, &info.capture, &info.clock].map(|s| Arc::from(s.as_str()));
-        table.rows.extend(rows.into_iter().map(|row| record(row, &names)));
+        table.rows.extend(described.windows.into_iter().map(|row| record(row, &names)));
     }
     forget_unsaid(&capture.format, &mut table);
     let relative = Layout::windows_file(&ingested.partition);
     let path = staging.path(&relative)?;
     table.write(&path)?;
+    let path = staging.path(&Layout::profile_file(&ingested.partition))?;
+    std::fs::write(&path, artifacts::to_bytes(&profiles)?).with_context(|| format!("{}: cannot write", path.display()))?;
     let count = |f: fn(&WindowRecord) -> bool| table.rows.iter().filter(|r| f(r)).count();
     let of_trust = |t: &char| table.rows.iter().filter(|r| r.trust == *t).count();
     let trust: BTreeMap<String, usize> = ['A', 'B', 'C', 'D'].iter().map(|t| (t.to_string(), of_trust(t))).collect();

@@ -29,6 +29,11 @@ fn outputs(manifests: &[Manifest]) -> Vec<FileEntry> {
     files
 }
 
+/// The window tables among what the features stage made: profiles are for the report alone.
+fn window_tables(manifests: &[Manifest]) -> Vec<FileEntry> {
+    outputs(manifests).into_iter().filter(|f| f.path.starts_with("windows/")).collect()
+}
+
 /// Whether a window can be compared by its features: whole, busy, and moving. A stalled one has no
 /// distribution to compare; it is diagnosed and listed instead.
 fn is_comparable(w: &WindowRecord) -> bool {

@@ -11,7 +11,7 @@ use ndarray::Array2;
 use serde_json::{Value, json};
 
 use super::windows::WindowFiles;
-use super::{ALL, features, outputs};
+use super::{ALL, features, window_tables};
 use crate::options::{Modelling, Output};
 use crate::runner::{Partition, finished, run_stage};
 use crate::voice::Voice;
@@ -27,7 +27,7 @@ const DIMENSIONS: usize = 5;
 const FEWEST: usize = 2;
 
 pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Result<()> {
-    let inputs = outputs(&finished(features::STAGE, &output.layout, "run `iotriage features -o OUT` first")?);
+    let inputs = window_tables(&finished(features::STAGE, &output.layout, "run `iotriage features -o OUT` first")?);
     let plan = Plan {
         stage: STAGE,
         partition: ALL.to_owned(),

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::windows::WindowFiles;
 use super::{ALL, cluster, features, ingest, outputs, reduce};
-use crate::artifacts::{self, ArchiveReport, CaptureReport};
+use crate::artifacts::{self, ArchiveReport, CaptureReport, ProfileReport};
 use crate::options::{Output, Picture};
 use crate::runner::{Partition, finished, run_stage};
 use crate::view::{self, Results};
@@ -25,7 +25,7 @@ use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "report";
 /// Rises when the same results would give another report.
-const LOGIC_VERSION: u32 = 4;
+const LOGIC_VERSION: u32 = 5;
 
 pub(crate) fn run(picture: &Picture, output: &Output, voice: &Voice) -> Result<()> {
     let layout = &output.layout;
@@ -66,6 +66,10 @@ pub(crate) fn results(layout: &Layout, inputs: &[FileEntry], parameters: &BTreeM
         .filter(|f| f.path.starts_with("captures/"))
         .map(|f| artifacts::read::<CaptureReport>(&root.join(&f.path)))
         .collect::<Result<Vec<_>>>()?;
+    let mut profiles = Vec::new();
+    for file in inputs.iter().filter(|f| f.path.starts_with("profiles/")) {
+        profiles.extend(artifacts::read::<Vec<ProfileReport>>(&root.join(&file.path))?);
+    }
     let windows = WindowFiles::open(layout, inputs)?;
     let table = windows.whole()?;
     let labels = labels::read(&root.join(cluster::LABELS))?;
@@ -81,6 +85,7 @@ pub(crate) fn results(layout: &Layout, inputs: &[FileEntry], parameters: &BTreeM
     Ok(Results {
         archive: artifacts::read::<ArchiveReport>(&root.join(ArchiveReport::FILE))?,
         captures,
+        profiles,
         table,
         fitted,
         labels,

@@ -94,6 +94,9 @@ pub(super) fn summarise(keys: &[Key], judged: &[Judged<'_>], columns: &Columns<'
                     .map(|j| Trust::from_letter(j.window.trust).unwrap_or(Trust::D))
                     .max()
                     .unwrap_or(Trust::A),
+                // Filled in from the profiles.
+                queue: None,
+                heat: None,
             }
         })
         .collect()

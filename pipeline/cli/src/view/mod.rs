@@ -1,13 +1,14 @@
 //! Turns the results on disk into the plain view that the report crate draws.
 //!
 //! All sums, medians and orderings of the report are made here, from windows and labels:
-//! [`devices`], [`classes`], [`verdicts`], [`maps`] and [`ledger`] each fill their part.
+//! [`devices`], [`queueing`], [`classes`], [`known`], [`verdicts`], [`maps`] and [`ledger`] each fill their part.
 
 mod classes;
 mod devices;
+mod known;
 mod ledger;
 mod maps;
-mod scaling;
+mod queueing;
 mod tree;
 mod verdicts;
 mod words;
@@ -22,7 +23,7 @@ use iotriage_store::labels::LabelRecord;
 use iotriage_store::windows::{WindowRecord, WindowTable};
 use ndarray::Array2;
 
-use crate::artifacts::{ArchiveReport, CaptureReport, ClusterReport};
+use crate::artifacts::{ArchiveReport, CaptureReport, ClusterReport, ProfileReport};
 
 pub(crate) use verdicts::severity_rank;
 pub(crate) use words::clock;
@@ -31,6 +32,8 @@ pub(crate) use words::clock;
 pub(crate) struct Results {
     pub(crate) archive: ArchiveReport,
     pub(crate) captures: Vec<CaptureReport>,
+    /// What each capture says of each of its devices.
+    pub(crate) profiles: Vec<ProfileReport>,
     pub(crate) table: WindowTable,
     /// Rows of the table that a model is fitted on.
     pub(crate) fitted: Vec<usize>,
@@ -111,7 +114,14 @@ pub(crate) fn build(results: &Results, catalogue: &Catalogue) -> ReportView {
 
     let z = classes::Standardised::new(results);
     let windows = judged.iter().map(|j| window(j, &columns, results)).collect();
-    let device_summaries = devices::summarise(&keys, &judged, &columns);
+    let mut device_summaries = devices::summarise(&keys, &judged, &columns);
+    let profiles = queueing::profiles(results, &keys);
+    let limit = |name: &str| results.parameters.get(name).and_then(|v| v.parse().ok()).unwrap_or(0);
+    let (hot_ns, warm_ns) = (limit("heat_hot_ns"), limit("heat_warm_ns"));
+    for (device, profile) in device_summaries.iter_mut().zip(&profiles) {
+        device.queue = profile.as_ref().map(queueing::analysis);
+        device.heat = profile.as_ref().and_then(|p| queueing::heat(p, hot_ns, warm_ns));
+    }
     let class_summaries = classes::summarise(&judged, &columns, catalogue, &z, results);
     let registry = iotriage_features::registry();
     let meta = |d: &iotriage_features::FeatureDef| ColumnMeta { name: d.name.into(), unit: d.unit.into(), doc: d.doc.into() };
@@ -132,7 +142,7 @@ pub(crate) fn build(results: &Results, catalogue: &Catalogue) -> ReportView {
 
     ReportView {
         run: run(results, &judged, &keys),
-        verdicts: verdicts::verdicts(&judged, &device_summaries, &columns, results.window_ns),
+        verdicts: verdicts::verdicts(&judged, &device_summaries, &columns, results),
         features: registry.iter().filter(|d| d.clustered).map(meta).collect(),
         evidence_columns: registry.iter().filter(|d| !d.clustered).map(meta).collect(),
         healthy_features: z.mean(judged.iter().filter(|j| j.class() == Some(1))),
@@ -141,7 +151,8 @@ pub(crate) fn build(results: &Results, catalogue: &Catalogue) -> ReportView {
         devices: device_summaries,
         windows,
         maps,
-        scaling: scaling::curves(&judged, &columns),
+        scaling: profiles.iter().enumerate().filter_map(|(i, profile)| queueing::curve(i, profile.as_ref()?)).collect(),
+        known: known::known(results, &judged),
         dendrogram: results.clustering.as_ref().and_then(tree::top),
         ledger: ledger::ledger(results),
         method: words::method(results),
@@ -229,6 +240,11 @@ fn window(j: &Judged<'_>, columns: &Columns<'_>, results: &Results) -> v::Window
         baseline: text(&j.label.baseline),
         baseline_us: j.label.baseline_us,
         service_us: j.label.service_us,
+        novel: j.label.novel,
+        candidate: j.label.candidate,
+        reference_class: j.label.reference_class,
+        reference_cause: text(&j.label.reference_cause),
+        reference_novelty: j.label.reference_novelty,
         evidence: j.label.evidence.iter().map(|e| text(e)).collect(),
         missing: text(&j.label.missing.join("; ")),
         features: twelve,

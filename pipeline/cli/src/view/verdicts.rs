@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iotriage_reports::view::{DeviceSummary, Span, Verdict, VerdictLevel};
 
-use super::{Columns, Judged, words};
+use super::{Columns, Judged, Results, words};
 
 /// Order of gravity, worst first: service lost, service cut, service delayed, work wasted, healthy.
 pub(crate) fn severity_rank(class: u8) -> u8 {
@@ -26,7 +26,8 @@ const FEW: usize = 3;
 
 /// One verdict for each (class, root cause) that occurs, worst first; then health; then what
 /// cannot be told.
-pub(super) fn verdicts(judged: &[Judged<'_>], devices: &[DeviceSummary], columns: &Columns<'_>, window_ns: i64) -> Vec<Verdict> {
+pub(super) fn verdicts(judged: &[Judged<'_>], devices: &[DeviceSummary], columns: &Columns<'_>, results: &Results) -> Vec<Verdict> {
+    let window_ns = results.window_ns;
     let counted: Vec<&Judged<'_>> = judged.iter().filter(|j| j.counts()).collect();
     let mut groups: BTreeMap<(u8, u8, &str), Vec<&Judged<'_>>> = BTreeMap::new();
     let mut untold: Vec<&Judged<'_>> = Vec::new();
@@ -50,6 +51,11 @@ pub(super) fn verdicts(judged: &[Judged<'_>], devices: &[DeviceSummary], columns
     if !untold.is_empty() {
         let verdict = cannot_tell(&untold, devices, counted.len(), window_ns);
         found.push((verdict.level, untold.len(), verdict));
+    }
+    let novel: Vec<&Judged<'_>> = counted.iter().copied().filter(|j| j.label.novel).collect();
+    if let (Some(model), false) = (&results.clusters.model, novel.is_empty()) {
+        let verdict = unlike_model(&novel, model, results.clusters.candidates.len(), devices, counted.len(), window_ns);
+        found.push((verdict.level, novel.len(), verdict));
     }
     if counted.is_empty() {
         found.push((
@@ -140,6 +146,28 @@ fn healthy(own: &[&Judged<'_>], devices: &[DeviceSummary], counted: &[&Judged<'_
         devices: places,
         span,
         confidence: Some(own.iter().map(|j| j.label.confidence).sum::<f64>() / own.len().max(1) as f64),
+    }
+}
+
+/// Windows unlike anything in the model that was given, whatever the rules call them.
+fn unlike_model(own: &[&Judged<'_>], model: &str, kinds: usize, devices: &[DeviceSummary], all: usize, window_ns: i64) -> Verdict {
+    let (places, span) = places(own, devices);
+    let kinds = if kinds == 1 { "one kind".to_owned() } else { format!("{kinds} kinds") };
+    Verdict {
+        level: VerdictLevel::Notice,
+        class: None,
+        headline: format!(
+            "{}: unlike anything in the model for {} ({} of all {all} windows)",
+            place_words(&places, devices),
+            words::length(own.len() as i64 * window_ns),
+            own.len()
+        )
+        .into(),
+        detail: format!("{model} knows nothing like these windows. They are of {kinds}; each may be a class of its own, see the clusters.")
+            .into(),
+        devices: places,
+        span,
+        confidence: None,
     }
 }
 

@@ -208,6 +208,16 @@ pub(crate) fn fleet() -> ReportView {
         windows,
         maps,
         scaling: vec![scaling(1), scaling(11)],
+        known: Known {
+            model: Some("fleet-2026.json".into()),
+            novel_windows: 4,
+            candidates: vec![Candidate {
+                candidate: 1,
+                windows: 4,
+                root_causes: vec![Share { name: "cannot tell".into(), percent: 100.0 }],
+            }],
+            reference: Some(Reference { agree: 700, differ: 3, only_reference: 2, unlike: 15 }),
+        },
         healthy_features: healthy,
         dendrogram: Some(dendrogram(&mut random)),
         ledger: ledger(),

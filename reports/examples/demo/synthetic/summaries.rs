@@ -104,6 +104,8 @@ pub(crate) fn devices(windows: &[Window]) -> Vec<DeviceSummary> {
                 latency_p99_us: own.iter().filter_map(|w| w.latency_p99_us).reduce(f64::max),
                 stalled_windows: own.iter().filter(|w| w.stalled).count() as u64,
                 trust: if i == 5 { Trust::C } else { Trust::A },
+                queue: Some(queue(i)),
+                heat: Some(heat(i)),
             }
         })
         .collect()
@@ -151,17 +153,16 @@ pub(crate) fn map(windows: &[Window], scope: MapScope) -> ThreeAxisMap {
 
 /// A device that saturates at depth 16.
 pub(crate) fn scaling(device: usize) -> ScalingCurve {
-    let points = (0..9)
+    let points = (0..8)
         .map(|octave| {
-            let depth = f64::from(octave - 1).exp2();
+            let depth = f64::from(octave).exp2();
             // Little's law with 0.2 ms of service and 16 places.
             let iops = depth.min(16.0) / 0.2e-3;
-            let spread = |median: f64| Spread { low: median * 0.7, median, high: median * 1.5 };
-            ScalingPoint { depth, windows: 12, iops: spread(iops), latency_us: spread(depth / iops * 1e6) }
+            ScalingPoint { depth, seconds: 40.0 / depth, iops, latency_us: depth / iops * 1e6 }
         })
         .collect();
     let words = "IOPS stop growing at a depth of about 16: deeper queues only add latency.";
-    ScalingCurve { device, points, knee: Some(5), words: words.into() }
+    ScalingCurve { device, points, knee: Some(4), words: words.into() }
 }
 
 pub(crate) fn clusters() -> Vec<ClusterSummary> {
@@ -303,5 +304,42 @@ pub(crate) fn ledger() -> Ledger {
             "Nothing can be said about scheduler wait on ci-09: its log has no queue times.".into(),
             "A missing file, sdb.blktrace.1 of queue-01, may hold a quarter of its I/Os.".into(),
         ],
+    }
+}
+
+/// A device that is asked for more the higher its number.
+fn queue(device: usize) -> QueueAnalysis {
+    let wanted = (device as f64 + 1.0) * 4.0;
+    let figures = |mean: f64| DepthFigures { busy_percent: 80.0, mean, p95: 2.0 * mean, max: 4.0 * mean };
+    QueueAnalysis {
+        service_us: Some(200.0),
+        service_read_us: Some(180.0),
+        service_write_us: (device != 3).then_some(240.0),
+        conflict_percent: Some(12.5),
+        offered: (device != 4).then(|| figures(wanted)),
+        achieved: Some(figures(wanted.min(16.0))),
+        knee_depth: (device == 1).then_some(16.0),
+        words: "Recommended depth: about 16; more only adds latency.".into(),
+    }
+}
+
+/// A device with a hot part.
+fn heat(device: usize) -> AccessHeat {
+    let share = |temperature: &str, extents: u64, ios_percent: f64| HeatShare {
+        temperature: temperature.into(),
+        extents,
+        bytes: extents << 20,
+        ios: (ios_percent * 1e4) as u64,
+        ios_percent,
+        moved_bytes: (ios_percent * 1e9) as u64,
+    };
+    let cold = 100 * (device as u64 + 1);
+    AccessHeat {
+        extent_bytes: 1 << 20,
+        span_ns: 86_400_000_000_000,
+        hot_ns: 30_000_000_000,
+        warm_ns: 7_200_000_000_000,
+        shares: vec![share("hot", 1200, 91.0), share("warm", 40_000, 8.5), share("cold", cold, 0.5)],
+        words: "A fast tier of 1.2 GiB would take 91 % of the reads and writes.".into(),
     }
 }

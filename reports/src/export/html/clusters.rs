@@ -6,15 +6,19 @@ use super::super::Material;
 use super::figures;
 use super::markup::{Page, badge, close_table, markup, open_table, percent};
 use crate::escape::html;
+use crate::labels::reference_words;
 use crate::pictures::PictureKind;
-use crate::quantity::count;
+use crate::quantity::{count, counted};
+use crate::view::ReportView;
 
 /// Writes the section.
 pub(super) fn section(page: &mut Page, material: Material<'_>, embedded: &BTreeSet<&str>) {
     let view = material.view;
     page.raw("<section aria-labelledby=\"clusters\"><h2 id=\"clusters\">Clusters</h2>\n");
     if view.clusters.is_empty() {
-        page.raw("<p>Nothing was clustered: there are too few full windows.</p></section>\n");
+        page.raw("<p>Nothing was clustered: there are too few full windows.</p>\n");
+        known(page, view);
+        page.raw("</section>\n");
         return;
     }
     page.raw("<p>Windows that behave alike, grouped without knowing the classes. A cluster takes the name of the class most of its members are in; one that fits no class is an unrecognised pattern.</p>\n");
@@ -36,7 +40,40 @@ pub(super) fn section(page: &mut Page, material: Material<'_>, embedded: &BTreeS
         );
     }
     close_table(page);
+    known(page, view);
     figures::figure(page, material, embedded, PictureKind::Dendrogram, "How the windows join into clusters, and where the tree was cut.");
     figures::figure(page, material, embedded, PictureKind::Embedding, "The windows in the plane of the embedding, by class.");
     page.raw("</section>\n");
+}
+
+/// What is novel to the model that was given, and what the reference model says.
+fn known(page: &mut Page, view: &ReportView) {
+    let known = &view.known;
+    if let Some(model) = &known.model {
+        markup!(page, "<h3 id=\"novel\">Novel windows</h3>\n<p>Windows were placed in the clusters of <code>{}</code>. ", html(model));
+        if known.novel_windows == 0 {
+            page.raw("It knows the like of every one.</p>\n");
+        } else {
+            markup!(
+                page,
+                "It knows nothing like {}; they have no cluster. Those that are alike are candidates for new classes.</p>\n",
+                counted(known.novel_windows, "window", "windows")
+            );
+            open_table(page, "Novel windows", "", "", &[("Candidate", true), ("Windows", true), ("Root causes by the rules", false)]);
+            for c in &known.candidates {
+                let causes: Vec<String> = c.root_causes.iter().map(|s| format!("{} {}", html(&s.name), percent(s.percent))).collect();
+                markup!(
+                    page,
+                    "<tr><th scope=\"row\" class=\"num\">{}</th><td class=\"num\">{}</td><td>{}</td></tr>\n",
+                    c.candidate,
+                    count(c.windows),
+                    causes.join(", ")
+                );
+            }
+            close_table(page);
+        }
+    }
+    if let Some(sentence) = known.reference.map(|r| reference_words(&r)) {
+        markup!(page, "<p id=\"reference\">{}</p>\n", html(&sentence));
+    }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::super::Material;
-use super::figures;
 use super::markup::{Page, class_chip, close_table, markup, open_table, percent};
+use super::{figures, queueing};
 use crate::escape::html;
 use crate::labels::{class_name, device_name, worst_first};
 use crate::pictures::PictureKind;
@@ -32,6 +32,7 @@ pub(super) fn section(page: &mut Page, material: Material<'_>, embedded: &BTreeS
         })
         .collect();
     table(page, view, &order, &pictured);
+    queueing::parts(page, view, &order);
     for &device in order.iter().filter(|d| pictured.contains(d)) {
         part(page, material, embedded, device);
     }
@@ -119,5 +120,11 @@ fn part(page: &mut Page, material: Material<'_>, embedded: &BTreeSet<&str>, devi
         PictureKind::DeviceMap(device),
         "This device's windows by IOPS, median latency and queue depth.",
     );
-    figures::figure(page, material, embedded, PictureKind::Scaling(device), "What more queue depth brought in IOPS and cost in latency.");
+    figures::figure(
+        page,
+        material,
+        embedded,
+        PictureKind::Scaling(device),
+        "What more depth in the device brought in IOPS and cost in latency.",
+    );
 }

@@ -14,6 +14,7 @@ mod fleet;
 mod ledger;
 mod markup;
 mod method;
+mod queueing;
 mod verdict;
 mod windows;
 
