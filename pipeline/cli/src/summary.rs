@@ -9,7 +9,8 @@ use iotriage_trace::finding::{ImportLedger, Severity};
 
 use crate::artifacts::{self, ArchiveReport, CaptureReport, ClusterReport};
 use crate::runner::finished;
-use crate::stages::{cluster, ingest};
+use crate::stages::windows::WindowFiles;
+use crate::stages::{cluster, features, ingest, window_tables};
 use crate::view::severity_rank;
 use crate::voice::{Voice, printable};
 
@@ -63,7 +64,18 @@ fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<String> {
     let host_of: BTreeMap<&str, &str> = captures.iter().map(|c| (c.capture.as_str(), c.host.as_str())).collect();
     let mut classes: BTreeMap<(u8, Option<u8>), (String, u64, f64)> = BTreeMap::new();
     let mut devices: BTreeMap<(u8, String), (String, u64)> = BTreeMap::new();
-    for label in labels::read(&layout.root().join(cluster::LABELS))? {
+    let inputs = window_tables(&finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?);
+    let mut unjudged = Vec::new();
+    for batch in WindowFiles::open(layout, &inputs)?.batches_of(0) {
+        // As in the report: whole, and not sparse unless stalled.
+        unjudged.extend(batch?.rows.iter().map(|w| w.edge || (w.sparse && !w.stalled)));
+    }
+    let mut left_out = 0_u64;
+    for (label, unjudged) in labels::read(&layout.root().join(cluster::LABELS))?.into_iter().zip(unjudged) {
+        if unjudged && label.class.is_none() {
+            left_out += 1;
+            continue;
+        }
         let rank = label.class.map_or(8, severity_rank);
         let name = if label.class.is_some() { label.class_name.clone() } else { "cannot tell".to_owned() };
         let entry = classes.entry((rank, label.class)).or_insert((name, 0, 0.0));
@@ -79,6 +91,9 @@ fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<String> {
         let number = class.map_or_else(|| "-".to_owned(), |c| c.to_string());
         let sure = if class.is_some() { format!("{:.0} %", 100.0 * confidence / *n as f64) } else { String::new() };
         text.push_str(&format!("{:>9}  {number} {name:<20} {sure}\n", thousands(*n)));
+    }
+    if left_out > 0 {
+        text.push_str(&format!("{:>9}  - not judged          too few I/Os, or cut by an end of the capture\n", thousands(left_out)));
     }
     let clusters: ClusterReport = artifacts::read(&layout.root().join(cluster::CLUSTERS))?;
     let novel: u64 = clusters.candidates.iter().map(|c| c.windows).sum();

@@ -25,13 +25,22 @@ fn view(hostile: &str) -> ReportView {
     for device in &mut view.devices {
         device.host = text.clone();
         device.device = text.clone();
+        if let Some(queue) = &mut device.queue {
+            queue.words = text.clone();
+        }
+        if let Some(heat) = &mut device.heat {
+            heat.words = text.clone();
+        }
     }
+    view.known.model = Some(text.clone());
+    view.known.candidates.iter_mut().flat_map(|c| &mut c.root_causes).for_each(|c| c.name = text.clone());
     for window in &mut view.windows {
         window.capture = text.clone();
         window.class_name = text.clone();
         window.root_cause = text.clone();
         window.evidence = vec![text.clone()];
         window.missing = text.clone();
+        window.reference_cause = text.clone();
     }
     for class in &mut view.classes {
         class.name = text.clone();

@@ -30,7 +30,7 @@ fn outputs(manifests: &[Manifest]) -> Vec<FileEntry> {
 }
 
 /// The window tables among what the features stage made: profiles are for the report alone.
-fn window_tables(manifests: &[Manifest]) -> Vec<FileEntry> {
+pub(crate) fn window_tables(manifests: &[Manifest]) -> Vec<FileEntry> {
     outputs(manifests).into_iter().filter(|f| f.path.starts_with("windows/")).collect()
 }
 

@@ -65,7 +65,7 @@ impl WindowFiles {
         self.batches_of(self.width)
     }
 
-    fn batches_of(&self, width: usize) -> impl Iterator<Item = Result<WindowTable>> {
+    pub(crate) fn batches_of(&self, width: usize) -> impl Iterator<Item = Result<WindowTable>> {
         self.read(move |path| WindowReader::open_features(path, width), width)
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use iotriage_features::{Depth, DepthPoint, DeviceProfile, Temperature};
-use iotriage_models::diagnosis::quantity::Quantity;
 use iotriage_reports::view::{AccessHeat, DepthFigures, HeatShare, QueueAnalysis, ScalingCurve, ScalingPoint};
 
 use super::devices::Key;
@@ -19,8 +18,6 @@ const WORTHWHILE: f64 = 1.1;
 const REACHED: f64 = 0.9;
 /// Factor in latency from the knee to the deepest point that shows a queue, not noise.
 const COSTLY: f64 = 1.5;
-/// Share of arrivals in conflict, percent, from which it is worth a sentence.
-const CONFLICTING: f64 = 20.0;
 /// Share of the busy time that must lie beyond the knee.
 const BEYOND: f64 = 0.1;
 /// A 95th percentile this near to the most that was held: the device was as full as it is let.
@@ -110,15 +107,6 @@ pub(super) fn analysis(profile: &DeviceProfile) -> QueueAnalysis {
     let (service_read_us, service_write_us) = profile.service_by_operation_us();
     let (offered, achieved) = (profile.offered(), profile.achieved());
     let conflict_percent = profile.conflict_share().map(|share| 100.0 * share);
-    let mut sentences = vec![advice(&points, knee_depth, offered, achieved)];
-    if let (Some(percent), Some(service)) = (conflict_percent, profile.service_us())
-        && percent >= CONFLICTING
-    {
-        sentences.push(format!(
-            "{percent:.0} % of the I/Os arrive within {} of the one before, 0.8 of the service time: one at a time, the device would make them wait.",
-            Quantity::Us.show(0.8 * service)
-        ));
-    }
     let figures = |d: Depth| DepthFigures { busy_percent: 100.0 * d.busy_share, mean: d.mean, p95: d.p95, max: d.max };
     QueueAnalysis {
         service_us: profile.service_us(),
@@ -128,7 +116,7 @@ pub(super) fn analysis(profile: &DeviceProfile) -> QueueAnalysis {
         offered: offered.map(figures),
         achieved: achieved.map(figures),
         knee_depth,
-        words: sentences.join(" ").into(),
+        words: advice(&points, knee_depth, offered, achieved).into(),
     }
 }
 
@@ -165,7 +153,7 @@ fn advice(points: &[DepthPoint], knee: Option<f64>, offered: Option<Depth>, achi
     }
     match waiting {
         Some(o) if achieved.p95 >= FULL * achieved.max => format!(
-            "{} were wanted on the mean while the device never held more than {}. Whether it can do more at once is not to be seen here: raise that limit (the device's queue depth, or the scheduler's) and compare.",
+            "{} were wanted while the device never held more than {}. Whether more at once would help is not to be seen here: raise that limit (the device's queue depth, or the scheduler's) and compare.",
             depth_words(o.mean),
             depth_words(achieved.max)
         ),

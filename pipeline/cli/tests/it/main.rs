@@ -8,6 +8,7 @@ mod compare;
 mod determinism;
 mod diagnosis;
 mod explain;
+mod hostile;
 mod inputs;
 mod lab;
 mod models;

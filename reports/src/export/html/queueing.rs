@@ -22,7 +22,7 @@ pub(super) fn parts(page: &mut Page, view: &ReportView, order: &[usize]) {
 }
 
 fn timing(page: &mut Page, view: &ReportView, devices: &[(usize, &QueueAnalysis)]) {
-    page.raw("<h3 id=\"queue\">Queue and timing</h3>\n<p>Service time is the median time in the device of I/Os that hardly waited for others. Conflicts are arrivals within 0.8 of that after the one before. Depths are mean / 95th percentile / largest over the time with at least one I/O; the knee is where more depth stops bringing IOPS.</p>\n");
+    page.raw("<h3 id=\"queue\">Queue and timing</h3>\n<p>Service time is the median time in the device of I/Os that hardly waited for others. Conflicts are arrivals within 0.8 of it after the one before: even asked for one at a time, the device would make them wait. Depths are mean / 95th percentile / largest over the time with at least one I/O; the knee is where more depth stops bringing IOPS.</p>\n");
     let columns = [
         ("Device", false),
         ("Service time", true),
@@ -39,7 +39,7 @@ fn timing(page: &mut Page, view: &ReportView, devices: &[(usize, &QueueAnalysis)
     for (device, q) in devices.iter().take(ROWS) {
         markup!(
             page,
-            "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n",
+            "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"why\">{}</td></tr>\n",
             device_link(view, *device),
             latency(q.service_us),
             latency(q.service_read_us),
@@ -95,7 +95,7 @@ fn heat(page: &mut Page, view: &ReportView, devices: &[(usize, &AccessHeat)]) {
             if i == 0 {
                 markup!(
                     page,
-                    "<td rowspan=\"{rows}\">{} Extents of {}, seen over {}.</td>",
+                    "<td class=\"why\" rowspan=\"{rows}\">{} Extents of {}, seen over {}.</td>",
                     html(&h.words),
                     bytes(h.extent_bytes),
                     duration(h.span_ns)
