@@ -59,7 +59,7 @@ fn findings(captures: &[CaptureReport], ledger: &ImportLedger) -> String {
     text
 }
 
-/// Windows per class, and the device with most of the gravest.
+/// Windows per class as far as they speak in the report's verdicts, and the device with most of the gravest.
 fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<String> {
     let host_of: BTreeMap<&str, &str> = captures.iter().map(|c| (c.capture.as_str(), c.host.as_str())).collect();
     let mut classes: BTreeMap<(u8, Option<u8>), (String, u64, f64)> = BTreeMap::new();
@@ -72,7 +72,7 @@ fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<String> {
     }
     let mut left_out = 0_u64;
     for (label, unjudged) in labels::read(&layout.root().join(cluster::LABELS))?.into_iter().zip(unjudged) {
-        if unjudged && label.class.is_none() {
+        if unjudged {
             left_out += 1;
             continue;
         }

@@ -58,8 +58,7 @@ fn pattern(number: usize) -> &'static str {
 }
 
 fn key(page: &mut Page, view: &ReportView) {
-    let mut present: Vec<Option<u8>> =
-        view.windows.iter().filter(|w| w.class.is_some() || !(w.sparse || w.edge || w.stalled)).map(|w| w.class).collect();
+    let mut present: Vec<Option<u8>> = view.windows.iter().filter(|w| !(w.sparse || w.edge || w.stalled)).map(|w| w.class).collect();
     present.sort_unstable();
     present.dedup();
     page.raw("<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\" focusable=\"false\"><defs>");
@@ -86,7 +85,7 @@ fn key(page: &mut Page, view: &ReportView) {
     if view.windows.iter().any(|w| w.stalled) {
         page.raw("<li class=\"chip\"><svg viewBox=\"0 0 26 14\" aria-hidden=\"true\"><rect class=\"stalled\" width=\"26\" height=\"14\"/></svg><span class=\"stall\">! stalled</span></li>");
     }
-    if view.windows.iter().any(|w| w.class.is_none() && (w.sparse || w.edge)) {
+    if view.windows.iter().any(|w| (w.sparse || w.edge) && !w.stalled) {
         page.raw("<li class=\"chip\"><svg viewBox=\"0 0 26 14\" aria-hidden=\"true\"><rect class=\"track\" width=\"26\" height=\"14\"/><rect class=\"slim\" y=\"5.5\" width=\"26\" height=\"3\"/></svg>too few I/Os or edge of a capture</li>");
     }
     page.raw("<li class=\"chip\"><svg viewBox=\"0 0 26 14\" aria-hidden=\"true\"><rect class=\"track\" width=\"26\" height=\"14\"/></svg>no I/O completed, or not captured</li></ul>\n");
@@ -214,9 +213,10 @@ fn cells<'a>(windows: impl Iterator<Item = &'a Window>, axis: &TimeAxis) -> Vec<
     // Per cell: how many windows of each class, in the order of `ALL`; then not judged, stalled.
     let mut counts: std::collections::BTreeMap<i64, [u32; 11]> = std::collections::BTreeMap::new();
     for window in windows {
+        // What does not speak in the verdicts has no colour here either, whatever it looks like.
         let place = match window.class {
             _ if window.stalled => 10,
-            None if window.sparse || window.edge => 9,
+            _ if window.sparse || window.edge => 9,
             class => slot(class),
         };
         let from = (axis.x(window.span.start_ns) / CELL).round() as i64;
