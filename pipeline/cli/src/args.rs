@@ -300,8 +300,19 @@ pub(crate) struct OutputArgs {
     /// Threads to work with [default: all cores].
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Die at a step of publishing, as STAGE:STEP or STAGE:STEP:N for the Nth time: for tests of what a
+    /// kill leaves behind.
+    #[arg(long, hide = true, value_name = "POINT")]
+    pub(crate) abort_at: Option<String>,
     #[command(flatten)]
     pub(crate) voice: VoiceArgs,
+}
+
+impl OutputArgs {
+    /// As if only these were given.
+    pub(crate) fn of(output: PathBuf, threads: Option<usize>, voice: VoiceArgs) -> Self {
+        Self { output, explain: false, threads, abort_at: None, voice }
+    }
 }
 
 /// How much to say, and how.

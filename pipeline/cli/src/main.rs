@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use iotriage_store::lock::OutputLock;
 
 use args::{Cli, Command, ModelCommand};
 use options::{Archive, Ending, Modelling, Output, Picture, Windows};
@@ -146,8 +147,13 @@ fn begin(output: &args::OutputArgs, ending: Ending) -> Result<(Output, Voice)> {
     settings.strict = ending.strict;
     let root = settings.layout.root();
     std::fs::create_dir_all(root).with_context(|| format!("{}: cannot make the output folder", root.display()))?;
-    settings.lock = Some(iotriage_store::publish::OutputLock::take(&settings.layout)?);
-    Ok((settings, Voice::new(&output.voice)))
+    let voice = Voice::new(&output.voice);
+    let lock = OutputLock::take(&settings.layout)?;
+    if let Some(holder) = lock.taken_over() {
+        voice.say(&format!("{}: {holder} ended without giving the folder back; going on from what it left", root.display()));
+    }
+    settings.lock = Some(lock);
+    Ok((settings, voice))
 }
 
 fn one_stage(settings: &Output, voice: &Voice, stage: impl FnOnce() -> Result<()> + Send) -> Result<ExitCode> {

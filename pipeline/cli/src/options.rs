@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 use iotriage_models::NamedModel;
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::layout::Layout;
-use iotriage_store::publish::OutputLock;
+use iotriage_store::lock::OutputLock;
+use iotriage_store::publish::{Observer, Step};
 use iotriage_trace::capture::{DiscoverOptions, HostPattern};
 use iotriage_trace::finding::Severity;
 use iotriage_trace::formats::Hints;
@@ -34,6 +36,28 @@ pub(crate) struct Output {
     pub(crate) strict: bool,
     /// Held as long as these settings live: one run at a time writes to an output folder.
     pub(crate) lock: Option<OutputLock>,
+    /// Where to die, in tests.
+    abort_at: Option<AbortAt>,
+}
+
+/// A step of publishing at which the process is to die.
+#[derive(Debug)]
+struct AbortAt {
+    stage: String,
+    step: Step,
+    /// Times that the step is still to be passed.
+    left: Arc<AtomicUsize>,
+}
+
+impl AbortAt {
+    fn parse(text: &str) -> Result<Self> {
+        let mut parts = text.split(':');
+        let (stage, step) = (parts.next().unwrap_or_default().to_owned(), parts.next().unwrap_or_default());
+        let steps = || Step::ALL.map(Step::name).join(", ");
+        let step = Step::ALL.into_iter().find(|s| s.name() == step).with_context(|| format!("--abort-at {text}: steps are {}", steps()))?;
+        let nth: usize = parts.next().map_or(Ok(1), str::parse).with_context(|| format!("--abort-at {text}: the number of the time"))?;
+        Ok(Self { stage, step, left: Arc::new(AtomicUsize::new(nth.saturating_sub(1))) })
+    }
 }
 
 impl Output {
@@ -47,7 +71,20 @@ impl Output {
             Some(n) => n,
             None => std::thread::available_parallelism().map_or(1, usize::from),
         };
-        Ok(Self { layout: Layout::new(&args.output), explain: args.explain, threads, strict: false, lock: None })
+        let abort_at = args.abort_at.as_deref().map(AbortAt::parse).transpose()?;
+        Ok(Self { layout: Layout::new(&args.output), explain: args.explain, threads, strict: false, lock: None, abort_at })
+    }
+
+    /// Who is told the steps of a publish of `stage`: in tests, what makes the process die at one of them.
+    pub(crate) fn observer(&self, stage: &str) -> Option<Arc<Observer>> {
+        let at = self.abort_at.as_ref().filter(|at| at.stage == stage)?;
+        let (step, left) = (at.step, at.left.clone());
+        Some(Arc::new(move |reached| {
+            let passes = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok();
+            if reached == step && !passes() {
+                std::process::abort();
+            }
+        }))
     }
 }
 

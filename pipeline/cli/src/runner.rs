@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
-use iotriage_store::layout::{Layout, path_segment};
+use iotriage_store::layout::Layout;
 use iotriage_store::manifest::{Freshness, Manifest, Plan};
-use iotriage_store::publish::{Staging, remove_output};
+use iotriage_store::publish::{Staging, settle};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -51,7 +51,7 @@ pub(crate) fn run_stage(stage: &'static str, partitions: Vec<Partition<'_>>, out
         if output.explain {
             voice.say(&format!("{stage} {name}: runs because {reason}"));
         }
-        let mut staging = Staging::begin(&output.layout, stage, name)?;
+        let mut staging = Staging::begin(&output.layout, stage, name)?.observed(output.observer(stage));
         let (ledger, note) = (partition.make)(&mut staging).with_context(|| format!("{stage} of {name}"))?;
         let manifest = staging.publish(partition.plan.manifest(ledger))?;
         voice.step(stage, name, &note);
@@ -85,20 +85,13 @@ pub(crate) fn run_stage(stage: &'static str, partitions: Vec<Partition<'_>>, out
 }
 
 /// Removes outputs and manifests of partitions that are no longer planned: the output folder
-/// describes the archive as it is now.
+/// describes the archive as it is now. Ends what killed runs left open.
 fn prune(stage: &str, partitions: &[Partition<'_>], layout: &Layout, voice: &Voice) -> Result<()> {
-    let planned: BTreeSet<String> = partitions.iter().map(|p| format!("{}.json", path_segment(&p.plan.partition))).collect();
-    for path in manifest_paths(stage, layout)? {
-        if path.file_name().is_some_and(|n| planned.contains(&*n.to_string_lossy())) {
-            continue;
+    let planned: BTreeSet<String> = partitions.iter().map(|p| p.plan.partition.clone()).collect();
+    for removed in settle(layout, stage, &planned)? {
+        if let Some(partition) = removed.partition {
+            voice.say(&format!("{stage} {partition}: no longer in the archive as it is read now, its results are removed"));
         }
-        if let Ok(Some(manifest)) = Manifest::read(&path) {
-            for stale in &manifest.outputs {
-                remove_output(layout, &stale.path)?;
-            }
-            voice.say(&format!("{stage} {}: no longer in the archive as it is read now, its results are removed", manifest.partition));
-        }
-        std::fs::remove_file(&path).with_context(|| format!("{}: cannot remove", path.display()))?;
     }
     Ok(())
 }

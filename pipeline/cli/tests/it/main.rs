@@ -9,6 +9,7 @@ mod determinism;
 mod diagnosis;
 mod explain;
 mod inputs;
+mod kills;
 mod lab;
 mod models;
 mod program;
