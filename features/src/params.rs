@@ -69,6 +69,9 @@ pub struct WindowParams {
     /// I/Os held in memory at once, at least 1. A single window with more I/Os is held whole.
     /// Has no influence on results. Default 500,000 (about 200 MB).
     pub slice_rows: usize,
+    /// I/Os that a single window may have; with more, [`compute`](crate::compute) refuses before it holds any.
+    /// About 480 bytes each. Default: as many as there are.
+    pub most_rows: u64,
 }
 
 impl Default for WindowParams {
@@ -80,6 +83,7 @@ impl Default for WindowParams {
             sparse_below: 16,
             reaccess_ns: 10_000_000_000,
             slice_rows: 500_000,
+            most_rows: u64::MAX,
         }
     }
 }

@@ -24,6 +24,7 @@ pub struct Staging {
     layout: Layout,
     folder: PathBuf,
     files: BTreeSet<String>,
+    changed: BTreeSet<String>,
     observer: Option<Arc<Observer>>,
 }
 
@@ -86,7 +87,7 @@ impl Staging {
             fs::remove_dir_all(&folder).map_err(StoreError::io("remove", &folder))?;
         }
         fs::create_dir_all(&folder).map_err(StoreError::io("create folder", &folder))?;
-        Ok(Self { layout: layout.clone(), folder, files: BTreeSet::new(), observer: None })
+        Ok(Self { layout: layout.clone(), folder, files: BTreeSet::new(), changed: BTreeSet::new(), observer: None })
     }
 
     /// The same, telling `observer` each step from now on.
@@ -127,6 +128,12 @@ impl Staging {
         fs::write(&path, bytes).map_err(StoreError::io("write", &path))
     }
 
+    /// Says that the input of this name changed while it was read. Its fingerprint in the manifest becomes
+    /// one that no file has, so the partition counts as stale at the next run.
+    pub fn input_changed(&mut self, path: impl Into<String>) {
+        self.changed.insert(path.into());
+    }
+
     /// Makes all outputs visible and writes `manifest` with their fingerprints last.
     /// Outputs that the partition's previous manifest names and this one does not are removed.
     ///
@@ -142,6 +149,9 @@ impl Staging {
         }
         sync("sync", &staged)?;
         manifest.outputs = outputs;
+        for input in manifest.inputs.iter_mut().filter(|input| self.changed.contains(&input.path)) {
+            input.xxh3 = "changed while it was read".to_owned();
+        }
 
         self.tell(Step::Staged);
         let manifest_path = self.layout.manifest(&manifest.stage, &manifest.partition);
@@ -192,7 +202,8 @@ fn layout_error(path: &Path, error: &serde_json::Error) -> StoreError {
 /// Every output that may be there of the partition with this manifest: those of the manifest and those
 /// that a publish that did not end has listed. What cannot be read lists nothing.
 fn listed(manifest: &Path) -> BTreeSet<String> {
-    let mut paths: BTreeSet<String> = fs::read(list_of(manifest)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let mut paths: BTreeSet<String> =
+        fs::read(list_of(manifest)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     if let Ok(Some(manifest)) = Manifest::read(manifest) {
         paths.extend(manifest.outputs.into_iter().map(|o| o.path));
     }

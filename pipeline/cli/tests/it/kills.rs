@@ -76,7 +76,10 @@ impl Bench {
         let killed = child.wait().unwrap().code().is_none();
         if killed {
             let log = fs::read_to_string(&log).unwrap();
-            let under_way = log.lines().rev().find_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()?["stage"].as_str().map(str::to_owned));
+            let under_way = log
+                .lines()
+                .rev()
+                .find_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()?["stage"].as_str().map(str::to_owned));
             *self.kills.entry(format!("{} at random", under_way.as_deref().unwrap_or("before ingest"))).or_default() += 1;
         }
         killed
