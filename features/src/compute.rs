@@ -50,7 +50,8 @@ const MOST_STALLED: usize = 100_000;
 ///
 /// # Errors
 /// [`FeatureError::Parameter`] for parameters out of range, [`FeatureError::Dataset`] for files
-/// that cannot be read or lack a column, [`FeatureError::TooManyStalls`] for more than
+/// that cannot be read or lack a column, [`FeatureError::WindowTooLarge`] for a window of more than
+/// [`WindowParams::most_rows`] I/Os, [`FeatureError::TooManyStalls`] for more than
 /// 100,000 stalled windows.
 pub fn compute(files: &[PathBuf], info: &CaptureInfo, params: &WindowParams) -> Result<Vec<WindowRow>, FeatureError> {
     describe(files, info, params).map(|described| described.windows)
@@ -85,6 +86,15 @@ pub fn describe(files: &[PathBuf], info: &CaptureInfo, params: &WindowParams) ->
         }
     };
     let plan = plan(files, info, params).map_err(failed("planning"))?;
+    if plan.largest > params.most_rows {
+        return Err(FeatureError::WindowTooLarge {
+            host: info.host.clone(),
+            device: info.device.clone(),
+            capture: info.capture.clone(),
+            rows: plan.largest,
+            most: params.most_rows,
+        });
+    }
     let mut windows = Windows { info, params, plan: &plan, rows: Vec::new(), pulses: Vec::new(), stalled: 0 };
     let mut history = AccessHistory::default();
     let mut profiler = Profiler::default();

@@ -31,6 +31,20 @@ pub enum FeatureError {
         /// What polars said.
         source: Box<PolarsError>,
     },
+    /// A single window has more I/Os than may be held at once ([`crate::WindowParams::most_rows`]).
+    #[error("capture {capture} of {host}/{device}: a window of {rows} I/Os, at most {most} may be held at once")]
+    WindowTooLarge {
+        /// Host of the capture.
+        host: String,
+        /// Device of the capture.
+        device: String,
+        /// Name of the capture.
+        capture: String,
+        /// I/Os of the largest window.
+        rows: u64,
+        /// The most that a window may have.
+        most: u64,
+    },
     /// The capture is stalled for more windows than can be reported, which only clock errors
     /// bring about.
     #[error("capture {capture} of {host}/{device}: more than {limit} stalled windows; choose a longer window or check the log's clock")]

@@ -73,6 +73,9 @@ pub struct WindowParams {
     pub hot_ns: i64,
     /// Extents visited again within this are warm, ns; from `hot_ns` to a year. Default 2 h.
     pub warm_ns: i64,
+    /// I/Os that a single window may have; with more, [`compute`](crate::compute) refuses before it holds any.
+    /// About 480 bytes each. Default: as many as there are.
+    pub most_rows: u64,
 }
 
 impl Default for WindowParams {
@@ -86,6 +89,7 @@ impl Default for WindowParams {
             slice_rows: 500_000,
             hot_ns: 30_000_000_000,
             warm_ns: 7_200_000_000_000,
+            most_rows: u64::MAX,
         }
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     pub(crate) unfinished_from: Option<i64>,
     /// The slices in order; together they cover the whole axis. Empty where there is no I/O.
     pub(crate) slices: Vec<Slice>,
+    /// Rows of the largest window.
+    pub(crate) largest: u64,
 }
 
 /// The start of the window that holds `t`.
@@ -83,6 +85,7 @@ pub(crate) fn plan(files: &[PathBuf], info: &CaptureInfo, params: &WindowParams)
         capture_end,
         unfinished_from: tally.last_completing_arrival.map(|t| t - LOST_AFTER_NS),
         slices: cut(&tally.rows, params.slice_rows as u64),
+        largest: tally.rows.values().copied().max().unwrap_or(0),
     })
 }
 

@@ -198,7 +198,7 @@ mod tests {
     const S: i64 = 1_000_000_000;
 
     fn heat(extents: &Extents, end: i64) -> Heat {
-        let plan = Plan { capture_start: 0, capture_end: end, unfinished_from: None, slices: vec![] };
+        let plan = Plan { capture_start: 0, capture_end: end, unfinished_from: None, slices: vec![], largest: 0 };
         extents.finish(&plan, 30 * S, 7200 * S)
     }
 

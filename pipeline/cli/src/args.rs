@@ -33,7 +33,15 @@ Examples:
 Hosts are the folders directly below the archive: captures/db-07/sda.blktrace.0 is host db-07.
 --host-from finds them elsewhere in the path; an archive.toml may state them and more.
 
-Exit status: 0 clean, 1 done but some input was lost or unreadable (see --fail-on), 2 failed.";
+Every option of run, its stages and fit can also stand in a file (iotriage.toml, or --config FILE) under its
+name without the dashes, and in the environment as IOTRIAGE_NAME, such as IOTRIAGE_WINDOW=1s.
+Flags go before the environment, the environment before the file; --align=false undoes a switch.
+
+Exit status: 0 clean, 1 done but some input was lost or unreadable (see --fail-on), 2 failed,
+3 compare --fail-if-worse found worse, 101 a defect of the program.";
+
+/// Memory to stay under where nothing else is asked for.
+const DEFAULT_MEMORY: &str = "2GiB";
 
 const BLKPARSE_FORMAT: &str = "\
 Format that blkparse texts were printed with, as it was given to blkparse -f, such as \
@@ -66,6 +74,9 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(name = "iotriage", version, about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
+    /// File of options for run, its stages and fit [default: iotriage.toml in the current folder, if there].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -157,6 +168,17 @@ pub(crate) enum Command {
         output: OutputArgs,
         #[command(flatten)]
         picture: PictureArgs,
+    },
+    /// Write the manual pages, one per command.
+    #[command(hide = true)]
+    Man {
+        /// Folder to write them to.
+        folder: PathBuf,
+    },
+    /// Print the completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
     },
     /// Find out how the clocks of logs of the same I/Os relate, and the times between all points they saw.
     #[command(after_help = ALIGN_HELP)]
@@ -297,11 +319,31 @@ pub(crate) struct OutputArgs {
     /// Say for each stage why it runs or is skipped.
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Say what would run and why; run and write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Threads to work with [default: all cores].
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Memory to stay under: work is cut to fit, and what does not fit is refused.
+    #[arg(long, default_value = DEFAULT_MEMORY, value_name = "SIZE")]
+    pub(crate) memory: String,
+    /// Die at a step of publishing, as STAGE:STEP or STAGE:STEP:N for the Nth time: for tests of what a
+    /// kill leaves behind.
+    #[arg(long, hide = true, value_name = "POINT")]
+    pub(crate) abort_at: Option<String>,
+    /// Wait at a step of publishing until standard input ends: for tests of what happens meanwhile.
+    #[arg(long, hide = true, value_name = "POINT")]
+    pub(crate) hold_at: Option<String>,
     #[command(flatten)]
     pub(crate) voice: VoiceArgs,
+}
+
+impl OutputArgs {
+    /// As if only these were given.
+    pub(crate) fn of(output: PathBuf, threads: Option<usize>, voice: VoiceArgs) -> Self {
+        Self { output, explain: false, dry_run: false, threads, memory: DEFAULT_MEMORY.to_owned(), abort_at: None, hold_at: None, voice }
+    }
 }
 
 /// How much to say, and how.

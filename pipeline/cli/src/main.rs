@@ -6,9 +6,15 @@ mod align;
 mod args;
 mod artifacts;
 mod compare;
+mod config;
+mod dry_run;
 mod explain;
+mod generated;
 mod inspect;
+mod job;
 mod kept;
+mod memory;
+mod metrics;
 mod options;
 mod runner;
 mod stages;
@@ -16,30 +22,46 @@ mod summary;
 mod view;
 mod voice;
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
-use clap::Parser;
+use anyhow::Result;
+use clap::FromArgMatches;
 
 use args::{Cli, Command, ModelCommand};
-use options::{Archive, Ending, Modelling, Output, Picture, Windows};
+use config::Config;
+use options::{Archive, Ending, Modelling, Picture, Windows};
 use voice::Voice;
 
 /// Done, but some input was lost or could not be read.
 const EXIT_DATA_LOSS: u8 = 1;
 /// Nothing useful was done.
 const EXIT_FAILED: u8 = 2;
+/// A defect of the program: it panicked. Rust's own status for that.
+const EXIT_PANIC: u8 = 101;
 
 fn main() -> ExitCode {
-    match dispatch(Cli::parse()) {
+    match parse().and_then(dispatch) {
         Ok(code) => code,
         Err(error) => {
-            // A closed standard error leaves the exit status to speak.
-            let _ = writeln!(std::io::stderr().lock(), "iotriage: {}", voice::printable(&in_one_line(&error)));
+            voice::fail(&in_one_line(&error));
             ExitCode::from(EXIT_FAILED)
         }
     }
+}
+
+/// The command line, with what a file of options and the environment say in its place.
+fn parse() -> Result<Cli> {
+    let args: Vec<_> = std::env::args_os().collect();
+    let config = Config::find(&args)?;
+    let matches = config::command(config.as_ref()).get_matches_from(args);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    config::refuse_contradiction(&matches)?;
+    if let (Some(config), Command::Run { archive, .. } | Command::Fit { archive, .. } | Command::Ingest { archive, .. }) =
+        (&config, &cli.command)
+    {
+        config.refuse_if_of(&archive.archive)?;
+    }
+    Ok(cli)
 }
 
 /// An error and its causes. Some messages end in that of their cause: it is not said twice.
@@ -58,35 +80,29 @@ fn in_one_line(error: &anyhow::Error) -> String {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Run { archive, output, window, model, given, picture, ending } => {
-            let archive = Archive::from_args(&archive)?;
             let ending = Ending::from_args(&ending);
-            let (settings, voice) = begin(&output, ending)?;
-            let modelling = Modelling::from_args(&model)?.with_model(given.model.as_ref())?;
-            let (windows, picture) = (Windows::from_args(&window)?, Picture::from_args(&picture));
-            in_pool(settings.threads, || {
-                stages::ingest::run(&archive, &settings, &voice)?;
-                stages::features::run(&windows, &settings, &voice)?;
-                stages::reduce::run(&modelling, &settings, &voice)?;
-                stages::cluster::run(&modelling, &settings, &voice)?;
-                stages::report::run(&picture, &settings, &voice)?;
-                finish(&settings, &voice, true, ending)
+            job::run(&output, ending, true, |settings, voice| {
+                let archive = Archive::from_args(&archive)?;
+                let modelling = Modelling::from_args(&model)?.with_model(given.model.as_ref())?;
+                let (windows, picture) = (Windows::from_args(&window)?, Picture::from_args(&picture));
+                stages::until_clusters(&archive, &windows, &modelling, settings, voice)?;
+                settings.log.stage(stages::report::STAGE, || stages::report::run(&picture, settings, voice))
             })
         }
         Command::Fit { archive, output, window, model, save_model, numbers_from, ending } => {
-            let archive = Archive::from_args(&archive)?;
             let ending = Ending::from_args(&ending);
-            let older = numbers_from.as_deref().map(options::load_model).transpose()?;
-            let (settings, voice) = begin(&output, ending)?;
-            let (windows, modelling) = (Windows::from_args(&window)?, Modelling::from_args(&model)?.without_reference());
-            in_pool(settings.threads, || {
-                stages::ingest::run(&archive, &settings, &voice)?;
-                stages::features::run(&windows, &settings, &voice)?;
-                stages::reduce::run(&modelling, &settings, &voice)?;
-                stages::cluster::run(&modelling, &settings, &voice)?;
+            job::run(&output, ending, false, |settings, voice| {
+                let archive = Archive::from_args(&archive)?;
+                let older = numbers_from.as_deref().map(options::load_model).transpose()?;
+                let (windows, modelling) = (Windows::from_args(&window)?, Modelling::from_args(&model)?.without_reference());
+                stages::until_clusters(&archive, &windows, &modelling, settings, voice)?;
+                if settings.dry_run.is_some() {
+                    return Ok(());
+                }
                 let model = kept::of_results(&settings.layout, older.as_ref())?;
                 kept::save(&model, &save_model)?;
                 voice.say(&format!("{}: {} clusters of {} windows", save_model.display(), model.clusters().len(), kept::windows(&model)));
-                finish(&settings, &voice, false, ending)
+                Ok(())
             })
         }
         Command::Model { command } => {
@@ -99,37 +115,29 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Ingest { archive, output, ending } => {
-            let archive = Archive::from_args(&archive)?;
             let ending = Ending::from_args(&ending);
-            let (settings, voice) = begin(&output, ending)?;
-            in_pool(settings.threads, || {
-                stages::ingest::run(&archive, &settings, &voice)?;
-                finish(&settings, &voice, false, ending)
+            job::run(&output, ending, false, |settings, voice| {
+                settings.log.stage(stages::ingest::STAGE, || stages::ingest::run(&Archive::from_args(&archive)?, settings, voice))
             })
         }
-        Command::Features { output, window } => {
-            let (settings, voice) = begin(&output, Ending::USUAL)?;
-            let windows = Windows::from_args(&window)?;
-            one_stage(&settings, &voice, || stages::features::run(&windows, &settings, &voice))
-        }
-        Command::Reduce { output, model, given } => {
-            let (settings, voice) = begin(&output, Ending::USUAL)?;
-            let modelling = Modelling::from_args(&model)?.with_model(given.model.as_ref())?;
-            one_stage(&settings, &voice, || stages::reduce::run(&modelling, &settings, &voice))
-        }
-        Command::Cluster { output, model, given } => {
-            let (settings, voice) = begin(&output, Ending::USUAL)?;
-            let modelling = Modelling::from_args(&model)?.with_model(given.model.as_ref())?;
-            one_stage(&settings, &voice, || stages::cluster::run(&modelling, &settings, &voice))
-        }
-        Command::Report { output, picture } => {
-            let (settings, voice) = begin(&output, Ending::USUAL)?;
-            let picture = Picture::from_args(&picture);
-            in_pool(settings.threads, || {
-                stages::report::run(&picture, &settings, &voice)?;
-                finish(&settings, &voice, true, Ending::USUAL)
+        Command::Features { output, window } => job::run(&output, Ending::USUAL, false, |settings, voice| {
+            settings.log.stage(stages::features::STAGE, || stages::features::run(&Windows::from_args(&window)?, settings, voice))
+        }),
+        Command::Reduce { output, model, given } => job::run(&output, Ending::USUAL, false, |settings, voice| {
+            settings.log.stage(stages::reduce::STAGE, || {
+                stages::reduce::run(&Modelling::from_args(&model)?.with_model(given.model.as_ref())?, settings, voice)
             })
-        }
+        }),
+        Command::Cluster { output, model, given } => job::run(&output, Ending::USUAL, false, |settings, voice| {
+            settings.log.stage(stages::cluster::STAGE, || {
+                stages::cluster::run(&Modelling::from_args(&model)?.with_model(given.model.as_ref())?, settings, voice)
+            })
+        }),
+        Command::Report { output, picture } => job::run(&output, Ending::USUAL, true, |settings, voice| {
+            settings.log.stage(stages::report::STAGE, || stages::report::run(&Picture::from_args(&picture), settings, voice))
+        }),
+        Command::Man { folder } => generated::man(&folder),
+        Command::Completions { shell } => generated::completions(shell),
         Command::Align { paths, hints, hosts, json, voice } => {
             align::run(&paths, &options::discover_options(&hints, &hosts)?, json, &Voice::new(&voice))
         }
@@ -139,34 +147,6 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             inspect::run(&path, &options::discover_options(&hints, &hosts)?, Ending::from_args(&ending), json, &Voice::new(&voice))
         }
     }
-}
-
-fn begin(output: &args::OutputArgs, ending: Ending) -> Result<(Output, Voice)> {
-    let mut settings = Output::from_args(output)?;
-    settings.strict = ending.strict;
-    let root = settings.layout.root();
-    std::fs::create_dir_all(root).with_context(|| format!("{}: cannot make the output folder", root.display()))?;
-    settings.lock = Some(iotriage_store::publish::OutputLock::take(&settings.layout)?);
-    Ok((settings, Voice::new(&output.voice)))
-}
-
-fn one_stage(settings: &Output, voice: &Voice, stage: impl FnOnce() -> Result<()> + Send) -> Result<ExitCode> {
-    in_pool(settings.threads, || {
-        stage()?;
-        finish(settings, voice, false, Ending::USUAL)
-    })
-}
-
-/// Runs `work` in a pool of `threads`: everything below shares it.
-fn in_pool(threads: usize, work: impl FnOnce() -> Result<ExitCode> + Send) -> Result<ExitCode> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")?;
-    pool.install(work)
-}
-
-/// The closing summary and the exit status, from what is in the output folder.
-fn finish(settings: &Output, voice: &Voice, with_report: bool, ending: Ending) -> Result<ExitCode> {
-    let worst = summary::close(&settings.layout, voice, with_report)?;
-    Ok(if ending.fails(worst) { ExitCode::from(EXIT_DATA_LOSS) } else { ExitCode::SUCCESS })
 }
 
 #[cfg(test)]

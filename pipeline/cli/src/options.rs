@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 use iotriage_models::NamedModel;
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::layout::Layout;
-use iotriage_store::publish::OutputLock;
+use iotriage_store::lock::OutputLock;
+use iotriage_store::publish::{Observer, Step};
 use iotriage_trace::capture::{DiscoverOptions, HostPattern};
 use iotriage_trace::finding::Severity;
 use iotriage_trace::formats::Hints;
@@ -20,6 +22,9 @@ use iotriage_trace::formats::blkparse::CustomFormat;
 use crate::args::{
     ArchiveArgs, EndingArgs, HintArgs, HostArgs, ModelArgs, OutputArgs, PaletteArg, PictureArgs, SeverityArg, ThemeArg, WindowArgs,
 };
+use crate::dry_run::DryRun;
+use crate::job::Log;
+use crate::memory::Memory;
 
 /// Threads that may be asked for.
 const MOST_THREADS: usize = 256;
@@ -30,10 +35,43 @@ pub(crate) struct Output {
     pub(crate) layout: Layout,
     pub(crate) explain: bool,
     pub(crate) threads: usize,
+    pub(crate) memory: Memory,
     /// Whether the first loss found is the end.
     pub(crate) strict: bool,
     /// Held as long as these settings live: one run at a time writes to an output folder.
     pub(crate) lock: Option<OutputLock>,
+    /// What a run would do, where only that is asked for.
+    pub(crate) dry_run: Option<DryRun>,
+    /// What the stages did.
+    pub(crate) log: Log,
+    /// Where to die or to wait, in tests.
+    points: Vec<Point>,
+}
+
+/// A step of publishing at which something is to happen.
+#[derive(Debug)]
+struct Point {
+    stage: String,
+    step: Step,
+    /// Times that the step is still to be passed.
+    left: Arc<AtomicUsize>,
+    happens: fn(),
+}
+
+impl Point {
+    fn parse(text: &str, happens: fn()) -> Result<Self> {
+        let mut parts = text.split(':');
+        let (stage, step) = (parts.next().unwrap_or_default().to_owned(), parts.next().unwrap_or_default());
+        let steps = || Step::ALL.map(Step::name).join(", ");
+        let step = Step::ALL.into_iter().find(|s| s.name() == step).with_context(|| format!("{text}: steps are {}", steps()))?;
+        let nth: usize = parts.next().map_or(Ok(1), str::parse).with_context(|| format!("{text}: the number of the time"))?;
+        Ok(Self { stage, step, left: Arc::new(AtomicUsize::new(nth.saturating_sub(1))), happens })
+    }
+}
+
+/// Returns when standard input ends.
+fn wait_for_input() {
+    let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
 }
 
 impl Output {
@@ -47,7 +85,33 @@ impl Output {
             Some(n) => n,
             None => std::thread::available_parallelism().map_or(1, usize::from),
         };
-        Ok(Self { layout: Layout::new(&args.output), explain: args.explain, threads, strict: false, lock: None })
+        let abort = args.abort_at.as_deref().map(|at| Point::parse(at, || std::process::abort()));
+        let hold = args.hold_at.as_deref().map(|at| Point::parse(at, wait_for_input));
+        let points = abort.into_iter().chain(hold).collect::<Result<Vec<_>>>()?;
+        let dry_run = args.dry_run.then(DryRun::default);
+        Ok(Self {
+            layout: Layout::new(&args.output),
+            explain: args.explain,
+            threads,
+            memory: Memory::parse(&args.memory).with_context(|| format!("--memory {}", args.memory))?,
+            strict: false,
+            lock: None,
+            dry_run,
+            log: Log::default(),
+            points,
+        })
+    }
+
+    /// Who is told the steps of a publish of `stage`: in tests, what makes something happen at one of them.
+    pub(crate) fn observer(&self, stage: &str) -> Option<Arc<Observer>> {
+        let at = self.points.iter().find(|at| at.stage == stage)?;
+        let (step, left, happens) = (at.step, at.left.clone(), at.happens);
+        Some(Arc::new(move |reached| {
+            let passes = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok();
+            if reached == step && !passes() {
+                happens();
+            }
+        }))
     }
 }
 

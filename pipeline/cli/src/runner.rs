@@ -4,15 +4,17 @@
 //! failures the first in that order is reported.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
-use iotriage_store::layout::{Layout, path_segment};
+use iotriage_store::layout::Layout;
 use iotriage_store::manifest::{Freshness, Manifest, Plan};
-use iotriage_store::publish::{Staging, remove_output};
+use iotriage_store::publish::{Staging, settle};
 use rayon::prelude::*;
 use serde_json::Value;
 
+use crate::dry_run::DryRun;
 use crate::options::Output;
 use crate::voice::Voice;
 
@@ -25,6 +27,11 @@ pub(crate) struct Partition<'a> {
     pub(crate) make: Box<Make<'a>>,
 }
 
+/// A partition that is too large to be made beside others: it is made again when it is alone.
+#[derive(Debug, thiserror::Error)]
+#[error("too large to be made beside others")]
+pub(crate) struct Postponed;
+
 /// The partitions of a stage that are done now.
 pub(crate) struct Done {
     pub(crate) manifests: Vec<Manifest>,
@@ -34,7 +41,10 @@ pub(crate) struct Done {
 /// Makes all `partitions` of `stage` that are not fresh, and removes those of earlier runs that
 /// the plan no longer has.
 pub(crate) fn run_stage(stage: &'static str, partitions: Vec<Partition<'_>>, output: &Output, voice: &Voice) -> Result<Done> {
-    prune(stage, &partitions, &output.layout, voice)?;
+    if let Some(dry) = &output.dry_run {
+        return look(stage, &partitions, dry, output, voice);
+    }
+    let removed = prune(stage, &partitions, &output.layout, voice)?;
     voice.begin(stage, partitions.len());
     // In strict runs, the place of the first partition known to have failed: those behind it need not
     // be made, those before it must be, for one of them may be the first.
@@ -51,13 +61,16 @@ pub(crate) fn run_stage(stage: &'static str, partitions: Vec<Partition<'_>>, out
         if output.explain {
             voice.say(&format!("{stage} {name}: runs because {reason}"));
         }
-        let mut staging = Staging::begin(&output.layout, stage, name)?;
-        let (ledger, note) = (partition.make)(&mut staging).with_context(|| format!("{stage} of {name}"))?;
+        let mut staging = Staging::begin(&output.layout, stage, name)?.observed(output.observer(stage));
+        let (ledger, note) = match (partition.make)(&mut staging) {
+            Err(e) if e.is::<Postponed>() => return Err(e),
+            made => made.with_context(|| format!("{stage} of {name}"))?,
+        };
         let manifest = staging.publish(partition.plan.manifest(ledger))?;
         voice.step(stage, name, &note);
         Ok((manifest, true))
     };
-    let results: Vec<Option<Result<(Manifest, bool)>>> = partitions
+    let mut results: Vec<Option<Result<(Manifest, bool)>>> = partitions
         .par_iter()
         .enumerate()
         .map(|(at, partition)| {
@@ -65,13 +78,20 @@ pub(crate) fn run_stage(stage: &'static str, partitions: Vec<Partition<'_>>, out
                 return None;
             }
             let made = make(partition);
-            if made.is_err() {
+            if made.as_ref().is_err_and(|e| !e.is::<Postponed>()) {
                 failed.fetch_min(at, Ordering::Relaxed);
             }
             Some(made)
         })
         .collect();
+    for (partition, result) in partitions.iter().zip(&mut results) {
+        if matches!(result, Some(Err(e)) if e.is::<Postponed>()) {
+            *result = Some(make(partition));
+        }
+    }
     voice.end();
+    let of = |made: bool| results.iter().flatten().filter(|r| r.as_ref().is_ok_and(|(_, m)| *m == made)).count();
+    output.log.count(stage, of(true), of(false), removed);
     let mut done = Done { manifests: Vec::with_capacity(results.len()), made: 0 };
     for result in results.into_iter().flatten() {
         let (manifest, made) = result?;
@@ -85,25 +105,51 @@ pub(crate) fn run_stage(stage: &'static str, partitions: Vec<Partition<'_>>, out
 }
 
 /// Removes outputs and manifests of partitions that are no longer planned: the output folder
-/// describes the archive as it is now.
-fn prune(stage: &str, partitions: &[Partition<'_>], layout: &Layout, voice: &Voice) -> Result<()> {
-    let planned: BTreeSet<String> = partitions.iter().map(|p| format!("{}.json", path_segment(&p.plan.partition))).collect();
-    for path in manifest_paths(stage, layout)? {
-        if path.file_name().is_some_and(|n| planned.contains(&*n.to_string_lossy())) {
-            continue;
-        }
-        if let Ok(Some(manifest)) = Manifest::read(&path) {
-            for stale in &manifest.outputs {
-                remove_output(layout, &stale.path)?;
-            }
-            voice.say(&format!("{stage} {}: no longer in the archive as it is read now, its results are removed", manifest.partition));
-        }
-        std::fs::remove_file(&path).with_context(|| format!("{}: cannot remove", path.display()))?;
+/// describes the archive as it is now. Ends what killed runs left open.
+fn prune(stage: &str, partitions: &[Partition<'_>], layout: &Layout, voice: &Voice) -> Result<usize> {
+    let planned: BTreeSet<String> = partitions.iter().map(|p| p.plan.partition.clone()).collect();
+    let removed = settle(layout, stage, &planned)?;
+    for partition in removed.iter().filter_map(|r| r.partition.as_ref()) {
+        voice.say(&format!("{stage} {partition}: no longer in the archive as it is read now, its results are removed"));
     }
-    Ok(())
+    Ok(removed.len())
 }
 
-fn manifest_paths(stage: &str, layout: &Layout) -> Result<Vec<std::path::PathBuf>> {
+/// Says what would be made of a stage, and why, and what would be removed; makes and removes nothing.
+fn look(stage: &'static str, partitions: &[Partition<'_>], dry: &DryRun, output: &Output, voice: &Voice) -> Result<Done> {
+    let mut done = Done { manifests: Vec::with_capacity(partitions.len()), made: 0 };
+    let planned: BTreeSet<PathBuf> = partitions.iter().map(|p| output.layout.manifest(stage, &p.plan.partition)).collect();
+    for path in manifest_paths(stage, &output.layout)?.iter().filter(|path| !planned.contains(*path)) {
+        if let Ok(Some(gone)) = Manifest::read(path) {
+            voice.tell(&format!("{stage} {}: would be removed, it is no longer in the archive", gone.partition))?;
+        }
+    }
+    for partition in partitions {
+        let name = &partition.plan.partition;
+        match partition.plan.check(&output.layout)? {
+            Freshness::Fresh(manifest) => done.manifests.push(*manifest),
+            Freshness::Dirty(reason) => {
+                voice.tell(&format!("{stage} {name}: would run because {reason}"))?;
+                dry.would_run(stage, name);
+            }
+        }
+    }
+    voice.tell(&format!("{stage}: {} would run, {} fresh", partitions.len() - done.manifests.len(), done.manifests.len()))?;
+    Ok(done)
+}
+
+/// Of a dry run: whether a stage with one partition has to wait for what would be made before it, which
+/// is then said. It runs unless that comes out as it was.
+pub(crate) fn waits(stage: &'static str, output: &Output, voice: &Voice) -> Result<bool> {
+    let Some((before, n)) = output.dry_run.as_ref().and_then(DryRun::last) else { return Ok(false) };
+    voice.tell(&format!("{stage}: would run, unless the {n} of {before} that would run before it come out as they were"))?;
+    if let Some(dry) = &output.dry_run {
+        dry.would_run(stage, "all");
+    }
+    Ok(true)
+}
+
+fn manifest_paths(stage: &str, layout: &Layout) -> Result<Vec<PathBuf>> {
     let folder = layout.manifests(stage);
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,

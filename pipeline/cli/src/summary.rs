@@ -1,6 +1,8 @@
 //! The closing words on the terminal, and the severity that decides the exit status.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 use iotriage_store::labels;
@@ -14,8 +16,37 @@ use crate::stages::{cluster, features, ingest, window_tables};
 use crate::view::severity_rank;
 use crate::voice::{Voice, printable};
 
-/// Prints the summary (to standard output, unless quiet) and gives back the worst severity found.
-pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result<Option<Severity>> {
+/// What a command has come to.
+#[derive(Debug)]
+pub(crate) struct Closing {
+    /// The worst severity found, if anything was.
+    pub(crate) worst: Option<Severity>,
+    captures: u64,
+    lost: u64,
+    /// Windows by class, healthy ones last; empty where none were classed.
+    classes: Vec<(String, u64)>,
+}
+
+impl Closing {
+    /// All of it in one line, for the subject and the log of a scheduled job.
+    pub(crate) fn line(&self, status: u8, took: Duration, root: &Path, with_report: bool) -> String {
+        let word = if status == 0 { "ok" } else { "input was lost" };
+        let mut text = format!("iotriage: {word} (exit {status}): {} captures", thousands(self.captures));
+        if !self.classes.is_empty() {
+            let of_classes: Vec<String> = self.classes.iter().map(|(name, n)| format!("{} {name}", thousands(*n))).collect();
+            text.push_str(&format!(", windows: {}", of_classes.join(", ")));
+        }
+        text.push_str(&format!(", {} findings of lost input, {:.1} s", thousands(self.lost), took.as_secs_f64()));
+        if with_report {
+            text.push_str(&format!(", {}", printable(&root.join("report/index.html").display().to_string())));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+/// Prints the summary (to standard output, unless quiet) and gives back what the command has come to.
+pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result<Closing> {
     let mut ledger = ImportLedger::new();
     let mut captures = Vec::new();
     for manifest in finished(ingest::STAGE, layout, "run `iotriage ingest ARCHIVE -o OUT` first")? {
@@ -28,15 +59,19 @@ pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result
             captures.push(capture);
         }
     }
+    let mut text = findings(&captures, &ledger);
+    let mut counts = Vec::new();
+    if with_report {
+        let (words, of_classes) = classes(layout, &captures)?;
+        counts = of_classes;
+        text.push_str(&words);
+        text.push_str(&format!("Report: {}\n", layout.root().join("report/index.html").display()));
+    }
     if !voice.is_quiet() {
-        let mut text = findings(&captures, &ledger);
-        if with_report {
-            text.push_str(&classes(layout, &captures)?);
-            text.push_str(&format!("Report: {}\n", layout.root().join("report/index.html").display()));
-        }
         crate::voice::print(&text)?;
     }
-    Ok(ledger.worst_found())
+    let lost = ledger.count_at_least(Severity::DataLoss);
+    Ok(Closing { worst: ledger.worst_found(), captures: captures.len() as u64, lost, classes: counts })
 }
 
 fn findings(captures: &[CaptureReport], ledger: &ImportLedger) -> String {
@@ -59,20 +94,17 @@ fn findings(captures: &[CaptureReport], ledger: &ImportLedger) -> String {
     text
 }
 
-/// Windows per class as far as they speak in the report's verdicts, and the device with most of the gravest.
-fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<String> {
+/// Windows per class, in words and as counts, as far as they speak in the report's verdicts, and the
+/// device with most of the gravest.
+fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<(String, Vec<(String, u64)>)> {
     let host_of: BTreeMap<&str, &str> = captures.iter().map(|c| (c.capture.as_str(), c.host.as_str())).collect();
     let mut classes: BTreeMap<(u8, Option<u8>), (String, u64, f64)> = BTreeMap::new();
     let mut devices: BTreeMap<(u8, String), (String, u64)> = BTreeMap::new();
     let inputs = window_tables(&finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?);
-    let mut unjudged = Vec::new();
-    for batch in WindowFiles::open(layout, &inputs)?.batches_of(0) {
-        // As in the report: whole, and not sparse unless stalled.
-        unjudged.extend(batch?.rows.iter().map(|w| w.edge || (w.sparse && !w.stalled)));
-    }
+    let speaking = WindowFiles::open(layout, &inputs)?.speaking()?;
     let mut left_out = 0_u64;
-    for (label, unjudged) in labels::read(&layout.root().join(cluster::LABELS))?.into_iter().zip(unjudged) {
-        if unjudged {
+    for (label, speaks) in labels::read(&layout.root().join(cluster::LABELS))?.into_iter().zip(speaking) {
+        if !speaks {
             left_out += 1;
             continue;
         }
@@ -107,7 +139,7 @@ fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<String> {
         Some(((_, place), (class, n))) => text.push_str(&format!("\nWorst device: {} ({class} in {n} windows)\n", printable(place))),
         None => text.push_str("\nNo device shows a pathology.\n"),
     }
-    Ok(text)
+    Ok((text, classes.into_values().map(|(name, n, _)| (name, n)).collect()))
 }
 
 /// A count with thin groups: 12,345,678.

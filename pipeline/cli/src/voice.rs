@@ -3,11 +3,14 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::json;
+use iotriage_store::layout::utc_time;
+use iotriage_store::lock::Holder;
+use serde_json::{Value, json};
 
 use crate::args::{LogFormat, VoiceArgs};
 
@@ -15,6 +18,8 @@ use crate::args::{LogFormat, VoiceArgs};
 #[derive(Debug)]
 pub(crate) struct Voice {
     mode: Mode,
+    /// Names this run in the lines of a structured log.
+    run: String,
     bar: Mutex<Option<ProgressBar>>,
 }
 
@@ -34,7 +39,46 @@ impl Voice {
             (false, LogFormat::Text) if std::io::stderr().is_terminal() => Mode::Bars,
             (false, LogFormat::Text) => Mode::Lines,
         };
-        Self { mode, bar: Mutex::new(None) }
+        JSON.store(mode == Mode::Json, Ordering::Relaxed);
+        Self { mode, run: run_id(), bar: Mutex::new(None) }
+    }
+
+    /// A line of a structured log: when, of which run, and what.
+    fn event(&self, what: Value) {
+        let mut line = json!({"time": utc_now(), "run": self.run});
+        if let (Value::Object(line), Value::Object(what)) = (&mut line, what) {
+            line.extend(what);
+        }
+        write_line(&line.to_string());
+    }
+
+    /// A command that writes results begins; `taken_over` is who held the folder and died.
+    pub(crate) fn start(&self, taken_over: Option<&Holder>) {
+        if self.mode == Mode::Json {
+            self.event(
+                json!({"event": "start", "version": env!("CARGO_PKG_VERSION"), "pid": std::process::id(), "taken_over": taken_over}),
+            );
+        }
+    }
+
+    /// It has ended.
+    pub(crate) fn stop(&self, status: u8, took: Duration) {
+        self.end();
+        if self.mode == Mode::Json {
+            self.event(json!({"event": "end", "exit_status": status, "seconds": took.as_secs_f64()}));
+        }
+    }
+
+    /// The line that says it all: to standard output, or, of a quiet run that must be heard, to standard error.
+    pub(crate) fn last_line(&self, text: &str, status: u8) -> Result<()> {
+        match self.mode {
+            Mode::Quiet if status == 0 => Ok(()),
+            Mode::Quiet => {
+                write_line(text.trim_end());
+                Ok(())
+            }
+            _ => print(text),
+        }
     }
 
     /// A stage with `total` partitions to do begins.
@@ -51,7 +95,7 @@ impl Voice {
                     *slot = Some(bar);
                 }
             }
-            Mode::Json => write_line(&json!({"event": "begin", "stage": stage, "partitions": total}).to_string()),
+            Mode::Json => self.event(json!({"event": "begin", "stage": stage, "partitions": total})),
             Mode::Lines | Mode::Quiet => {}
         }
     }
@@ -66,7 +110,7 @@ impl Voice {
                 }
             }
             Mode::Lines => write_line(&format!("{stage:>9}  {}  {}", printable(partition), printable(note))),
-            Mode::Json => write_line(&json!({"event": "done", "stage": stage, "partition": partition, "note": note}).to_string()),
+            Mode::Json => self.event(json!({"event": "done", "stage": stage, "partition": partition, "note": note})),
             Mode::Quiet => {}
         }
     }
@@ -94,11 +138,20 @@ impl Voice {
         self.mode == Mode::Quiet
     }
 
+    /// An answer that was asked for: to standard output, or to the structured log.
+    pub(crate) fn tell(&self, text: &str) -> Result<()> {
+        if self.mode == Mode::Json {
+            self.event(json!({"event": "plan", "text": text}));
+            return Ok(());
+        }
+        print(&format!("{}\n", printable(text)))
+    }
+
     /// A line for the reader, whatever the mode but quiet.
     pub(crate) fn say(&self, text: &str) {
         match self.mode {
             Mode::Quiet => {}
-            Mode::Json => write_line(&json!({"event": "note", "text": text}).to_string()),
+            Mode::Json => self.event(json!({"event": "note", "text": text})),
             Mode::Lines => write_line(&printable(text)),
             Mode::Bars => {
                 let bar = self.bar.lock().ok().and_then(|b| b.clone());
@@ -109,6 +162,33 @@ impl Voice {
             }
         }
     }
+}
+
+/// Whether log lines are JSON, for what is said when no voice is left.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// The last word of a command that failed.
+pub(crate) fn fail(text: &str) {
+    if JSON.load(Ordering::Relaxed) {
+        write_line(&json!({"time": utc_now(), "event": "error", "text": text}).to_string());
+    } else {
+        write_line(&format!("iotriage: {}", printable(text)));
+    }
+}
+
+fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+fn utc_now() -> String {
+    utc_time(since_epoch().as_secs() as i64)
+}
+
+/// When this run began, and its process: `20261130T201615.123Z-4711`. Two runs of a host differ.
+fn run_id() -> String {
+    let now = since_epoch();
+    let time = utc_time(now.as_secs() as i64).replace(['-', ':', 'Z'], "");
+    format!("{time}.{:03}Z-{}", now.subsec_millis(), std::process::id())
 }
 
 /// Writes one line to standard error; a closed standard error is nobody's problem.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::lock::Holder;
+
 /// Why something could not be stored or read back. Every variant names the path.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -16,10 +18,12 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// Another run is writing there.
-    #[error("{path}: another run is writing to this folder; wait for it, or give another output folder", path = path.display())]
+    #[error("{path}: another run is writing to this folder{}; wait for it, or give another output folder", by(holder.as_deref()), path = path.display())]
     Busy {
         /// The output folder.
         path: PathBuf,
+        /// Who it is, where that is written down.
+        holder: Option<Box<Holder>>,
     },
     /// A Parquet file could not be written or read.
     #[error("{path}: Parquet: {source}", path = path.display())]
@@ -45,6 +49,10 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+}
+
+fn by(holder: Option<&Holder>) -> String {
+    holder.map_or_else(String::new, |h| format!(": {h}"))
 }
 
 impl StoreError {

@@ -102,6 +102,13 @@ pub fn utc_date(unix_ns: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
+/// A UNIX time in seconds as RFC 3339 in UTC: `2026-11-30T20:16:15Z`.
+pub fn utc_time(unix_s: i64) -> String {
+    let of_day = unix_s.rem_euclid(86_400);
+    let date = utc_date(unix_s.saturating_mul(1_000_000_000));
+    format!("{date}T{:02}:{:02}:{:02}Z", of_day / 3_600, of_day / 60 % 60, of_day % 60)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +130,7 @@ mod tests {
         assert_eq!(utc_date(-1), "1969-12-31");
         assert_eq!(utc_date(951_782_400_000_000_000), "2000-02-29");
         assert_eq!(utc_date(1_795_957_734_959_351_590), "2026-11-29");
+        assert_eq!(utc_time(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc_time(951_782_399), "2000-02-28T23:59:59Z");
     }
 }

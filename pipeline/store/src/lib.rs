@@ -1,7 +1,8 @@
 //! Where results live on disk: Parquet datasets, their schemas, manifests and atomic publishing.
 //!
 //! Start at [`ios`] for the dataset of I/O requests, [`windows`] for the table of windows,
-//! [`manifest`] for what makes a stage fresh, and [`publish`] for how files become visible.
+//! [`manifest`] for what makes a stage fresh, [`publish`] for how files become visible, and [`lock`]
+//! for who may write.
 //! Schemas live here and nowhere else.
 //!
 //! What does not live here: log formats (crate `iotriage-trace`), and anything that computes.
@@ -13,6 +14,7 @@ pub mod fingerprint;
 pub mod ios;
 pub mod labels;
 pub mod layout;
+pub mod lock;
 pub mod manifest;
 pub mod publish;
 mod table;

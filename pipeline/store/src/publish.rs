@@ -1,55 +1,78 @@
 //! How files become visible: written to a staging folder beside their place, synced, renamed.
 //!
-//! Order of a publish: the old manifest goes first (so that a half-replaced set of outputs is
-//! never believed), then each output is renamed into place, then the folders are synced, and the
-//! new manifest comes last. A kill at any point leaves either a fresh partition or one that has no
-//! manifest and is made again.
+//! Order of a publish: a list of all that may be there, old and new, is written down beside the
+//! manifest; the old manifest goes (so that a half-replaced set of outputs is never believed); each
+//! output is renamed into place; outputs that are no longer made are removed; the folders are synced;
+//! the new manifest comes last, and the list goes. A kill at any point leaves either a fresh partition
+//! or one that has no manifest and is made again, and the list lets nothing of it be forgotten:
+//! [`settle`] removes what a killed publish, or a capture that left since, left behind.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::fingerprint::FileEntry;
 use crate::layout::path_segment;
 use crate::manifest::Manifest;
 use crate::{StoreError, layout::Layout};
 
-/// The right to write to an output folder. The system gives it back when the process ends, however
-/// it ends, so a killed run blocks nobody.
-#[derive(Debug)]
-pub struct OutputLock {
-    _file: File,
-}
-
-impl OutputLock {
-    /// Takes the lock and clears what a killed run left in the staging area.
-    ///
-    /// # Errors
-    /// [`StoreError::Busy`] where another run holds it; [`StoreError::Io`].
-    pub fn take(layout: &Layout) -> Result<Self, StoreError> {
-        let path = layout.root().join(".lock");
-        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path: layout.root().to_path_buf() }),
-            Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", &path)(e)),
-        }
-        let staging = layout.root().join(".staging");
-        match fs::remove_dir_all(&staging) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io("remove", &staging)(e)),
-            _ => Ok(Self { _file: file }),
-        }
-    }
-}
-
 /// A set of output files of one partition, not yet visible.
 ///
 /// Dropped without [`Staging::publish`], it removes what it wrote.
-#[derive(Debug)]
 pub struct Staging {
     layout: Layout,
     folder: PathBuf,
     files: BTreeSet<String>,
+    changed: BTreeSet<String>,
+    observer: Option<Arc<Observer>>,
+}
+
+/// Told each [`Step`] of a publish as it is reached.
+pub type Observer = dyn Fn(Step) + Send + Sync;
+
+/// How far making and publishing a partition has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Its staging folder is there, nothing is in it.
+    Begun,
+    /// Its outputs are written there and synced.
+    Staged,
+    /// The list of what may be there is written.
+    Listed,
+    /// The old manifest is gone.
+    Withdrawn,
+    /// One of its outputs, the first, is in place.
+    FirstRenamed,
+    /// All outputs are in place, those no longer made are gone, the new manifest is not written.
+    Renamed,
+    /// The new manifest is written, the list is still there.
+    Published,
+}
+
+impl Step {
+    /// All steps, in order.
+    pub const ALL: [Self; 7] =
+        [Self::Begun, Self::Staged, Self::Listed, Self::Withdrawn, Self::FirstRenamed, Self::Renamed, Self::Published];
+
+    /// Its name in one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Staged => "staged",
+            Self::Listed => "listed",
+            Self::Withdrawn => "withdrawn",
+            Self::FirstRenamed => "first-renamed",
+            Self::Renamed => "renamed",
+            Self::Published => "published",
+        }
+    }
+}
+
+impl std::fmt::Debug for Staging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Staging").field("folder", &self.folder).field("files", &self.files).finish_non_exhaustive()
+    }
 }
 
 impl Staging {
@@ -64,7 +87,21 @@ impl Staging {
             fs::remove_dir_all(&folder).map_err(StoreError::io("remove", &folder))?;
         }
         fs::create_dir_all(&folder).map_err(StoreError::io("create folder", &folder))?;
-        Ok(Self { layout: layout.clone(), folder, files: BTreeSet::new() })
+        Ok(Self { layout: layout.clone(), folder, files: BTreeSet::new(), changed: BTreeSet::new(), observer: None })
+    }
+
+    /// The same, telling `observer` each step from now on.
+    #[must_use]
+    pub fn observed(mut self, observer: Option<Arc<Observer>>) -> Self {
+        self.observer = observer;
+        self.tell(Step::Begun);
+        self
+    }
+
+    fn tell(&self, step: Step) {
+        if let Some(observer) = &self.observer {
+            observer(step);
+        }
     }
 
     /// Where to write the output that will be visible as `relative` (a path below the output folder).
@@ -91,6 +128,12 @@ impl Staging {
         fs::write(&path, bytes).map_err(StoreError::io("write", &path))
     }
 
+    /// Says that the input of this name changed while it was read. Its fingerprint in the manifest becomes
+    /// one that no file has, so the partition counts as stale at the next run.
+    pub fn input_changed(&mut self, path: impl Into<String>) {
+        self.changed.insert(path.into());
+    }
+
     /// Makes all outputs visible and writes `manifest` with their fingerprints last.
     /// Outputs that the partition's previous manifest names and this one does not are removed.
     ///
@@ -106,29 +149,129 @@ impl Staging {
         }
         sync("sync", &staged)?;
         manifest.outputs = outputs;
+        for input in manifest.inputs.iter_mut().filter(|input| self.changed.contains(&input.path)) {
+            input.xxh3 = "changed while it was read".to_owned();
+        }
 
+        self.tell(Step::Staged);
         let manifest_path = self.layout.manifest(&manifest.stage, &manifest.partition);
-        let previous = Manifest::read(&manifest_path).unwrap_or(None);
+        let list = list_of(&manifest_path);
+        let mut may_be_there = listed(&manifest_path);
+        may_be_there.extend(self.files.iter().cloned());
+        write_atomically(&list, serde_json::to_string(&may_be_there).map_err(|e| layout_error(&list, &e))?.as_bytes())?;
+        self.tell(Step::Listed);
         if manifest_path.exists() {
             fs::remove_file(&manifest_path).map_err(StoreError::io("remove", &manifest_path))?;
         }
+        self.tell(Step::Withdrawn);
         let mut folders = Vec::new();
-        for relative in &self.files {
+        for (i, relative) in self.files.iter().enumerate() {
             let (from, to) = (self.folder.join(relative), self.layout.root().join(relative));
             if let Some(parent) = to.parent() {
                 fs::create_dir_all(parent).map_err(StoreError::io("create folder", parent))?;
                 folders.push(parent.to_path_buf());
             }
             fs::rename(&from, &to).map_err(StoreError::io("rename into place", &to))?;
+            if i == 0 {
+                self.tell(Step::FirstRenamed);
+            }
         }
-        for stale in previous.iter().flat_map(|m| &m.outputs).filter(|o| !self.files.contains(&o.path)) {
-            remove_output(&self.layout, &stale.path)?;
+        for stale in may_be_there.iter().filter(|path| !self.files.contains(*path)) {
+            remove_output(&self.layout, stale)?;
         }
         folders.sort();
         folders.dedup();
         sync("sync folder", &folders)?;
+        self.tell(Step::Renamed);
         manifest.write(&manifest_path)?;
+        self.tell(Step::Published);
+        fs::remove_file(&list).map_err(StoreError::io("remove", &list))?;
         Ok(manifest)
+    }
+}
+
+/// The list beside a manifest of what a publish may have put there: all outputs, old and new.
+fn list_of(manifest: &Path) -> PathBuf {
+    manifest.with_extension("publishing")
+}
+
+fn layout_error(path: &Path, error: &serde_json::Error) -> StoreError {
+    StoreError::Layout { path: path.to_path_buf(), what: error.to_string() }
+}
+
+/// Every output that may be there of the partition with this manifest: those of the manifest and those
+/// that a publish that did not end has listed. What cannot be read lists nothing.
+fn listed(manifest: &Path) -> BTreeSet<String> {
+    let mut paths: BTreeSet<String> =
+        fs::read(list_of(manifest)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    if let Ok(Some(manifest)) = Manifest::read(manifest) {
+        paths.extend(manifest.outputs.into_iter().map(|o| o.path));
+    }
+    paths
+}
+
+/// What [`settle`] did about a partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// Its name, where that is still known.
+    pub partition: Option<String>,
+}
+
+/// Ends what killed publishes of `stage` left open, and removes outputs and manifests of partitions that
+/// are not `planned`. What is planned and has no manifest keeps its list: its next publish removes
+/// what it does not make.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn settle(layout: &Layout, stage: &str, planned: &BTreeSet<String>) -> Result<Vec<Removed>, StoreError> {
+    let folder = layout.manifests(stage);
+    let planned: BTreeSet<PathBuf> = planned.iter().map(|partition| layout.manifest(stage, partition)).collect();
+    let mut manifests = BTreeSet::new();
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(StoreError::io("list", &folder)(e)),
+    };
+    for entry in entries {
+        let path = entry.map_err(StoreError::io("list", &folder))?.path();
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("json") => _ = manifests.insert(path),
+            Some("publishing") => _ = manifests.insert(path.with_extension("json")),
+            // Of a file that was being written.
+            Some("tmp") => fs::remove_file(&path).map_err(StoreError::io("remove", &path))?,
+            _ => {}
+        }
+    }
+    let mut removed = Vec::new();
+    for path in manifests {
+        let list = list_of(&path);
+        let manifest = match Manifest::read(&path) {
+            Err(e @ StoreError::Io { .. }) => return Err(e),
+            read => read.unwrap_or(None),
+        };
+        let keeps: BTreeSet<String> = match (&manifest, planned.contains(&path)) {
+            // Not to be read as whole, and to be made again with the list in hand.
+            (None, true) => continue,
+            (Some(_), true) if !list.exists() => continue,
+            (Some(manifest), true) => manifest.outputs.iter().map(|o| o.path.clone()).collect(),
+            (_, false) => BTreeSet::new(),
+        };
+        for stale in listed(&path).difference(&keeps) {
+            remove_output(layout, stale)?;
+        }
+        if !planned.contains(&path) {
+            remove_if_there(&path)?;
+            removed.push(Removed { partition: manifest.map(|m| m.partition) });
+        }
+        remove_if_there(&list)?;
+    }
+    Ok(removed)
+}
+
+fn remove_if_there(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io("remove", path)(e)),
+        _ => Ok(()),
     }
 }
 

@@ -23,7 +23,7 @@ use iotriage_models::diagnosis::Catalogue;
 use iotriage_reports::comparison::{Comparison, Outcome, Side, write_comparison};
 use iotriage_reports::view::Text;
 use iotriage_store::layout::Layout;
-use iotriage_store::publish::OutputLock;
+use iotriage_store::lock::OutputLock;
 use iotriage_trace::finding::Severity;
 
 use crate::args::OutputArgs;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     ensure!(args.margin.is_finite() && args.margin >= 0.0, "--margin {}: must not be below 0", args.margin);
     ensure!((20..=MOST_RESAMPLES).contains(&args.resamples), "--resamples {}: 20 to {MOST_RESAMPLES}", args.resamples);
     let voice = Voice::new(&args.voice);
-    let output = OutputArgs { output: args.output.clone(), explain: false, threads: args.threads, voice: args.voice.clone() };
+    let output = OutputArgs::of(args.output.clone(), args.threads, args.voice.clone());
     let settings = Output::from_args(&output)?;
     let root = settings.layout.root();
     std::fs::create_dir_all(root).with_context(|| format!("{}: cannot make the output folder", root.display()))?;
@@ -114,7 +114,7 @@ fn side(args: &CompareArgs, given: &Path, name: &str, threads: usize, voice: &Vo
 fn run_archive(args: &CompareArgs, archive: &Path, name: &str, threads: usize, voice: &Voice) -> Result<PathBuf> {
     let root = args.output.join(name);
     voice.say(&format!("{}: an archive, run into {}", archive.display(), root.display()));
-    let output = OutputArgs { output: root.clone(), explain: false, threads: Some(threads), voice: args.voice.clone() };
+    let output = OutputArgs::of(root.clone(), Some(threads), args.voice.clone());
     let mut settings = Output::from_args(&output)?;
     std::fs::create_dir_all(&root).with_context(|| format!("{}: cannot make the output folder", root.display()))?;
     settings.lock = Some(OutputLock::take(&settings.layout)?);

@@ -19,7 +19,7 @@ use super::windows::WindowFiles;
 use super::{ALL, baselines, features, ingest, is_comparable, outputs, reduce, window_tables};
 use crate::artifacts::{self, CandidateEntry, CauseEntry, ClusterEntry, ClusterReport, ReferenceEntry};
 use crate::options::{Modelling, Output};
-use crate::runner::{Partition, finished, run_stage};
+use crate::runner::{Partition, finished, run_stage, waits};
 use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "cluster";
@@ -33,6 +33,9 @@ pub(crate) const CLUSTERS: &str = "cluster/clusters.json";
 pub(crate) const LABELS: &str = "cluster/labels.parquet";
 
 pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Result<()> {
+    if waits(STAGE, output, voice)? {
+        return Ok(());
+    }
     let layout = &output.layout;
     let mut inputs = window_tables(&finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?);
     // What captures say of their devices.

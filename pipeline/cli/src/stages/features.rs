@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use iotriage_features::{CaptureInfo, LossSpan, Phases, WindowParams, WindowRow};
+use iotriage_features::{CaptureInfo, FeatureError, LossSpan, Phases, WindowParams, WindowRow};
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::{Manifest, Plan};
 use iotriage_store::publish::Staging;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use super::ingest;
 use crate::artifacts::{self, CaptureReport, ProfileReport};
 use crate::options::{Output, Windows};
-use crate::runner::{Partition, finished, run_stage};
+use crate::runner::{Partition, Postponed, finished, run_stage};
 use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "features";
@@ -23,10 +24,21 @@ pub(crate) const STAGE: &str = "features";
 const LOGIC_VERSION: u32 = 3;
 
 pub(crate) fn run(windows: &Windows, output: &Output, voice: &Voice) -> Result<()> {
-    let ingested = finished(ingest::STAGE, &output.layout, "run `iotriage ingest ARCHIVE -o OUT` first")?;
+    let mut to_come = Vec::new();
+    if let Some(dry) = &output.dry_run {
+        to_come = dry.pending_of(ingest::STAGE);
+        for partition in to_come.iter().filter(|p| *p != ingest::ARCHIVE) {
+            voice.tell(&format!("{STAGE} {partition}: would run, unless its ingest, which would run, comes out as it was"))?;
+            dry.would_run(STAGE, partition);
+        }
+    }
+    let ingested = match finished(ingest::STAGE, &output.layout, "run `iotriage ingest ARCHIVE -o OUT` first") {
+        Err(_) if !to_come.is_empty() => return Ok(()),
+        found => found?,
+    };
     let partitions = ingested
         .into_iter()
-        .filter(|m| m.partition != ingest::ARCHIVE)
+        .filter(|m| m.partition != ingest::ARCHIVE && !to_come.contains(&m.partition))
         .map(|manifest| {
             let plan = Plan {
                 stage: STAGE,
@@ -37,21 +49,41 @@ pub(crate) fn run(windows: &Windows, output: &Output, voice: &Voice) -> Result<(
             };
             let layout = output.layout.clone();
             let windows = windows.clone();
-            Partition { plan, make: Box::new(move |staging| compute(&manifest, &windows, &layout, staging)) }
+            let (memory, beside, alone) = (output.memory, output.memory.rows_beside(output.threads), AtomicBool::new(false));
+            let make = move |staging: &mut Staging| -> Result<(Value, String)> {
+                let most = if alone.load(Ordering::Relaxed) { memory.rows_alone() } else { beside };
+                match compute(&manifest, &windows, most, &layout, staging) {
+                    // `is` and `downcast_ref` look through contexts.
+                    Err(e) if matches!(e.downcast_ref(), Some(FeatureError::WindowTooLarge { .. })) => {
+                        if alone.swap(true, Ordering::Relaxed) {
+                            return Err(e.context(format!(
+                                "a window needs more memory than --memory {memory} allows; choose a shorter --window or allow more"
+                            )));
+                        }
+                        Err(Postponed.into())
+                    }
+                    made => made,
+                }
+            };
+            Partition { plan, make: Box::new(make) }
         })
         .collect();
     run_stage(STAGE, partitions, output, voice)?;
     Ok(())
 }
 
-fn compute(ingested: &Manifest, windows: &Windows, layout: &Layout, staging: &mut Staging) -> Result<(Value, String)> {
+/// `most` rows are held at once.
+fn compute(ingested: &Manifest, windows: &Windows, most: u64, layout: &Layout, staging: &mut Staging) -> Result<(Value, String)> {
     let capture: CaptureReport = artifacts::read(&layout.root().join(Layout::capture_file(&ingested.partition)))?;
+    let usual = WindowParams::default();
     let params = WindowParams {
         window_ns: windows.window_ns,
         sparse_below: windows.sparse_below,
         hot_ns: windows.hot_ns,
         warm_ns: windows.warm_ns,
-        ..WindowParams::default()
+        slice_rows: usual.slice_rows.min(most as usize),
+        most_rows: most,
+        ..usual
     };
     let mut profiles = Vec::new();
     let mut table = WindowTable { columns: iotriage_features::registry().iter().map(|d| d.name.to_owned()).collect(), rows: Vec::new() };

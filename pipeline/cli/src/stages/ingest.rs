@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail, ensure};
 use iotriage_store::fingerprint::FileEntry;
@@ -33,6 +34,8 @@ pub(crate) const ARCHIVE: &str = "archive:";
 const LOGIC_VERSION: u32 = 3;
 /// Kind of the finding about a capture of which nothing could be read.
 const UNREADABLE: &str = "unreadable_capture";
+/// Kind of the finding about a file that was written to while it was read.
+const CHANGED: &str = "input_changed";
 
 pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<()> {
     refuse_nesting(&archive.root, output.layout.root())?;
@@ -43,6 +46,7 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
     let counters: Vec<ByteCounter> = discovery.captures.iter().map(|_| ByteCounter::default()).collect();
     let in_all: u64 = discovery.captures.iter().flat_map(|c| &c.bytes_on_disk).sum();
     let progress = &|| voice.read(|| counters.iter().map(ByteCounter::get).sum(), in_all);
+    let seen = seen(&discovery);
     let fingerprints = fingerprints(&discovery);
     let inputs: Vec<Vec<FileEntry>> = discovery.captures.par_iter().map(|c| inputs(c, &fingerprints)).collect();
     let alignments = if archive.align {
@@ -51,6 +55,11 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
         align::forget(output, voice)?;
         Vec::new()
     };
+    if let Some(dry) = output.dry_run.as_ref().filter(|dry| !dry.pending_of(align::STAGE).is_empty()) {
+        voice.tell("ingest: depends on which captures turn out to be of the same I/Os")?;
+        dry.would_run(STAGE, ARCHIVE);
+        return Ok(());
+    }
     let joints: Vec<Joint<'_>> =
         alignments.iter().flat_map(|host| &host.groups).filter_map(|g| Joint::new(g, &discovery.captures, &counters)).collect();
     let joined: BTreeSet<&str> = joints.iter().flat_map(|j| j.captures.iter().map(|c| c.id.as_str())).collect();
@@ -58,12 +67,13 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
     let mut ids: Vec<String> = singles().map(|((c, _), _)| c.id.clone()).chain(joints.iter().map(|j| j.group.capture.clone())).collect();
     ids.sort();
 
+    let seen = &seen;
     let mut partitions = vec![whole_archive(&discovery, &name, &ids, &alignments)?];
     for ((capture, files), counter) in singles() {
         let counter = counter.clone();
         partitions.push(Partition {
             plan: plan(&capture.id, parameters(capture)?, files.clone()),
-            make: Box::new(move |staging| read(capture, counter.clone(), output.strict, progress, staging)),
+            make: Box::new(move |staging| read(capture, counter.clone(), output.strict, progress, seen, staging)),
         });
     }
     for joint in &joints {
@@ -72,10 +82,13 @@ pub(crate) fn run(archive: &Archive, output: &Output, voice: &Voice) -> Result<(
         files.sort();
         partitions.push(Partition {
             plan: plan(&joint.group.capture, joint_parameters(joint)?, files),
-            make: Box::new(move |staging| read_joint(joint, output.strict, progress, staging)),
+            make: Box::new(move |staging| read_joint(joint, output.strict, progress, seen, staging)),
         });
     }
     run_stage(STAGE, partitions, output, voice)?;
+    if output.dry_run.is_some() {
+        return Ok(());
+    }
     if output.strict {
         // Captures read by an earlier run, which may not have been strict.
         for id in &ids {
@@ -169,6 +182,45 @@ fn fingerprints(discovery: &Discovery) -> BTreeMap<PathBuf, Option<FileEntry>> {
     files.par_iter().map(|file| (file.to_path_buf(), FileEntry::of(file, String::new()).ok())).collect()
 }
 
+/// Size and time of change of each file on disk before it was read.
+type Seen = BTreeMap<PathBuf, Option<(u64, SystemTime)>>;
+
+fn seen(discovery: &Discovery) -> Seen {
+    discovery.captures.iter().flat_map(Capture::disk_files).map(|file| (file.to_path_buf(), look_at(file))).collect()
+}
+
+fn look_at(file: &Path) -> Option<(u64, SystemTime)> {
+    let found = std::fs::metadata(file).ok()?;
+    Some((found.len(), found.modified().ok()?))
+}
+
+/// Files that were written to since they were fingerprinted: what was read of them may be of neither state,
+/// so it is said, and the next run reads them again.
+fn note_changes(captures: &[&Capture], seen: &Seen, ledger: &mut ImportLedger, staging: &mut Staging) {
+    for capture in captures {
+        for (file, shown) in capture.files.iter().zip(&capture.shown) {
+            let Some(before) = seen.get(file.disk_file()) else { continue };
+            let now = look_at(file.disk_file());
+            if *before == now {
+                continue;
+            }
+            staging.input_changed(shown.clone());
+            let grew = matches!((before, now), (Some((before, _)), Some((now, _))) if now > *before);
+            ledger.record(Finding {
+                path: shown.clone(),
+                position: Position::File,
+                kind: CHANGED.to_owned(),
+                // A log that grows is usual, and its beginning is as good as ever.
+                severity: if grew { Severity::Notice } else { Severity::DataLoss },
+                field: String::new(),
+                expected: "a file that is left alone while it is read".to_owned(),
+                got: if grew { "one that grew; the next run reads it again" } else { "one that changed; the next run reads it again" }
+                    .to_owned(),
+            });
+        }
+    }
+}
+
 /// The files of a capture under their names in the archive; a member of a tar under its own name, with
 /// the size and hash of the tar.
 fn inputs(capture: &Capture, fingerprints: &BTreeMap<PathBuf, Option<FileEntry>>) -> Vec<FileEntry> {
@@ -212,6 +264,7 @@ fn read(
     counter: ByteCounter,
     strict: bool,
     progress: &(dyn Fn() + Sync),
+    seen: &Seen,
     staging: &mut Staging,
 ) -> Result<(Value, String)> {
     let options = ReadOptions { progress: counter, strict, ..ReadOptions::default() };
@@ -226,7 +279,7 @@ fn read(
         }
         Ok(())
     });
-    let summary = match read {
+    let mut summary = match read {
         Ok(summary) => summary,
         Err(error) if !strict && error.is::<TraceError>() && writer.is_none() => {
             let report = unreadable(capture, &error);
@@ -235,13 +288,21 @@ fn read(
         }
         Err(error) => return Err(error),
     };
+    note_changes(&[capture], seen, &mut summary.ledger, staging);
     publish(capture, summary, writer, staging)
 }
 
 /// Reads captures of the same I/Os as one.
-fn read_joint(joint: &Joint<'_>, strict: bool, progress: &(dyn Fn() + Sync), staging: &mut Staging) -> Result<(Value, String)> {
+fn read_joint(
+    joint: &Joint<'_>,
+    strict: bool,
+    progress: &(dyn Fn() + Sync),
+    seen: &Seen,
+    staging: &mut Staging,
+) -> Result<(Value, String)> {
     let mut writer = None;
-    let summary = joint.read(strict, progress, staging, &mut writer)?;
+    let mut summary = joint.read(strict, progress, staging, &mut writer)?;
+    note_changes(&joint.captures, seen, &mut summary.ledger, staging);
     publish(&joint.as_one(), summary, writer, staging)
 }
 

@@ -19,6 +19,19 @@ use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::manifest::Manifest;
 use iotriage_store::windows::WindowRecord;
 
+use anyhow::Result;
+
+use crate::options::{Archive, Modelling, Output, Windows};
+use crate::voice::Voice;
+
+/// All stages but the report.
+pub(crate) fn until_clusters(archive: &Archive, windows: &Windows, modelling: &Modelling, output: &Output, voice: &Voice) -> Result<()> {
+    output.log.stage(ingest::STAGE, || ingest::run(archive, output, voice))?;
+    output.log.stage(features::STAGE, || features::run(windows, output, voice))?;
+    output.log.stage(reduce::STAGE, || reduce::run(modelling, output, voice))?;
+    output.log.stage(cluster::STAGE, || cluster::run(modelling, output, voice))
+}
+
 /// Name of the only partition of the later stages.
 const ALL: &str = "all";
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::windows::WindowFiles;
 use super::{ALL, features, window_tables};
 use crate::options::{Modelling, Output};
-use crate::runner::{Partition, finished, run_stage};
+use crate::runner::{Partition, finished, run_stage, waits};
 use crate::voice::Voice;
 
 pub(crate) const STAGE: &str = "reduce";
@@ -27,6 +27,9 @@ const DIMENSIONS: usize = 5;
 const FEWEST: usize = 2;
 
 pub(crate) fn run(modelling: &Modelling, output: &Output, voice: &Voice) -> Result<()> {
+    if waits(STAGE, output, voice)? {
+        return Ok(());
+    }
     let inputs = window_tables(&finished(features::STAGE, &output.layout, "run `iotriage features -o OUT` first")?);
     let plan = Plan {
         stage: STAGE,

@@ -19,7 +19,7 @@ use super::windows::WindowFiles;
 use super::{ALL, cluster, features, ingest, outputs, reduce};
 use crate::artifacts::{self, ArchiveReport, CaptureReport, ProfileReport};
 use crate::options::{Output, Picture};
-use crate::runner::{Partition, finished, run_stage};
+use crate::runner::{Partition, finished, run_stage, waits};
 use crate::view::{self, Results};
 use crate::voice::Voice;
 
@@ -28,6 +28,9 @@ pub(crate) const STAGE: &str = "report";
 const LOGIC_VERSION: u32 = 5;
 
 pub(crate) fn run(picture: &Picture, output: &Output, voice: &Voice) -> Result<()> {
+    if waits(STAGE, output, voice)? {
+        return Ok(());
+    }
     let layout = &output.layout;
     let (inputs, used) = inputs(layout)?;
     let mut parameters = picture.parameters();

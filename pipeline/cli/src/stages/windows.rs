@@ -11,6 +11,11 @@ use ndarray::Array2;
 
 use super::is_comparable;
 
+/// Whether a window speaks in verdicts, shares and counts: whole, and not sparse unless stalled.
+pub(crate) fn speaks(w: &WindowRecord) -> bool {
+    !w.edge && (!w.sparse || w.stalled)
+}
+
 /// The window tables of all captures, in the order of their paths.
 pub(crate) struct WindowFiles {
     paths: Vec<PathBuf>,
@@ -51,6 +56,15 @@ impl WindowFiles {
         self.read(WindowReader::open, self.columns.len())
     }
 
+    /// Of all rows in order, whether they speak in verdicts, shares and counts.
+    pub(crate) fn speaking(&self) -> Result<Vec<bool>> {
+        let mut all = Vec::new();
+        for batch in self.batches_of(0) {
+            all.extend(batch?.rows.iter().map(speaks));
+        }
+        Ok(all)
+    }
+
     /// All rows as one table.
     pub(crate) fn whole(&self) -> Result<WindowTable> {
         let mut all = WindowTable { columns: self.columns.clone(), rows: Vec::new() };
@@ -65,7 +79,7 @@ impl WindowFiles {
         self.batches_of(self.width)
     }
 
-    pub(crate) fn batches_of(&self, width: usize) -> impl Iterator<Item = Result<WindowTable>> {
+    fn batches_of(&self, width: usize) -> impl Iterator<Item = Result<WindowTable>> {
         self.read(move |path| WindowReader::open_features(path, width), width)
     }
 

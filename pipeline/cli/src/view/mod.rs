@@ -24,6 +24,7 @@ use iotriage_store::windows::{WindowRecord, WindowTable};
 use ndarray::Array2;
 
 use crate::artifacts::{ArchiveReport, CaptureReport, ClusterReport, ProfileReport};
+use crate::stages::windows::speaks;
 
 pub(crate) use verdicts::severity_rank;
 pub(crate) use words::clock;
@@ -67,7 +68,7 @@ impl Judged<'_> {
 
     /// Whether it speaks in verdicts and shares: whole, and not sparse unless stalled.
     pub(crate) fn counts(&self) -> bool {
-        !self.window.edge && (!self.window.sparse || self.window.stalled)
+        speaks(self.window)
     }
 }
 

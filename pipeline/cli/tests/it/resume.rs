@@ -1,24 +1,14 @@
 //! Fresh stages are skipped, stale ones made again, and what was cut off is finished.
 
 use std::fs;
-use std::path::Path;
 
 use iotriage_fixtures::archive::{TempArchive, of_scenarios};
 use iotriage_fixtures::lab_a;
 
-use crate::program::{assert_same_files, iotriage, run};
+use crate::program::{assert_same_files, copy, iotriage, run};
 
 fn archive() -> TempArchive {
     of_scenarios(&lab_a(), &["fail_slow_media", "healthy_sequential"]).unwrap()
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for (name, bytes) in crate::program::files(from) {
-        let path = to.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
 }
 
 #[test]
