@@ -156,7 +156,18 @@ fn what_the_kit_packs_is_read_back_without_a_finding() {
     let [queued, issued, completed] = [rows[0].t_queue, rows[0].t_issue, rows[0].t_complete].map(|t| t.expect("is there"));
     assert_eq!((issued - queued, completed - queued, summary.clock), (1000, 4000, Clock::Unix));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
-    assert!(queued > 0 && (queued as u128) < now, "{queued}");
+    // The offset is that of the two readings of the clocks, and these were taken just now.
+    let reading = |name: &str| -> Vec<i64> {
+        let line = described.lines().find_map(|l| l.strip_prefix(name)).expect("a reading");
+        line.split_whitespace().map(|word| word.parse().expect("ns")).collect()
+    };
+    let (start, end) = (reading("# start "), reading("# end "));
+    let offsets = [start[0] - start[1], end[0] - end[1]];
+    let apart = start[3] + end[3];
+    let offset = queued - 1000;
+    assert!((offsets.iter().min().unwrap() - apart..=offsets.iter().max().unwrap() + apart).contains(&offset), "{offset} of {described}");
+    assert!((now as i64 - end[0]).abs() < 600_000_000_000, "{now} is far from {described}");
+    assert!(start[0] <= end[0] && start[1] < end[1]);
     assert_eq!((rows[0].pid, rows[0].cpu, &*rows[0].comm), (9, 1, "my app"));
 }
 
