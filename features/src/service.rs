@@ -6,12 +6,12 @@
 //! What a usual time is for this device is not known here: that is `models/src/diagnosis/baseline.rs`.
 
 use crate::registry::{FeatureDef, Source};
-use crate::requests::{NO_DEPTH, micros};
+use crate::requests::{NO_DEPTH, Requests, micros};
 use crate::scan::{flag, op};
 use crate::view::WindowView;
 
 /// The deepest a device queue may be, the request itself included, to count as shallow.
-pub(crate) const SHALLOW: u32 = 2;
+const SHALLOW: u32 = 2;
 /// Up to this size the time of a request is that of finding it, not of moving it, bytes.
 const SMALL: u64 = 64 * 1024;
 /// Fewer requests than this have no typical time.
@@ -58,7 +58,7 @@ pub(crate) const SERVICE_LARGE_KIB: FeatureDef = FeatureDef {
     clustered: false,
     source: Source::Kernel(|w| {
         let (mut bytes, mut count) = (0_u64, 0_u64);
-        for row in w.rows.clone().filter(|&row| is_shallow(w, row, |code, bytes| is_plain(code) && bytes > SMALL)) {
+        for row in w.rows.clone().filter(|&row| is_shallow(&w.slice.requests, row, |code, bytes| is_plain(code) && bytes > SMALL)) {
             bytes += w.slice.requests.bytes.get(row).copied().unwrap_or(0);
             count += 1;
         }
@@ -86,27 +86,27 @@ pub(crate) const CRAWL_SHARE: FeatureDef = FeatureDef {
     source: Source::Kernel(crawl_share),
 };
 
-fn is_plain(code: u8) -> bool {
+pub(crate) fn is_plain(code: u8) -> bool {
     code == op::READ || code == op::WRITE
 }
 
 /// Whether a row moves data and neither flushes nor forces the cache, and `keep` takes its operation
 /// and size.
-fn is_data(w: &WindowView<'_>, row: usize, keep: impl Fn(u8, u64) -> bool) -> bool {
-    let requests = &w.slice.requests;
+fn is_data(requests: &Requests, row: usize, keep: impl Fn(u8, u64) -> bool) -> bool {
     let of = |column: &[u8]| column.get(row).copied().unwrap_or(0);
     let bytes = requests.bytes.get(row).copied().unwrap_or(0);
     bytes > 0 && of(&requests.flags) & (flag::PREFLUSH | flag::FUA) == 0 && keep(of(&requests.op), bytes)
 }
 
-fn is_shallow(w: &WindowView<'_>, row: usize, keep: impl Fn(u8, u64) -> bool) -> bool {
-    let depth = w.slice.requests.queue_depth.get(row).copied().unwrap_or(NO_DEPTH);
-    depth != NO_DEPTH && depth <= SHALLOW && is_data(w, row, keep)
+/// The same of rows that were issued at a depth of at most [`SHALLOW`].
+pub(crate) fn is_shallow(requests: &Requests, row: usize, keep: impl Fn(u8, u64) -> bool) -> bool {
+    let depth = requests.queue_depth.get(row).copied().unwrap_or(NO_DEPTH);
+    depth != NO_DEPTH && depth <= SHALLOW && is_data(requests, row, keep)
 }
 
 /// D2C of the window's shallow I/Os that `keep` takes, ns.
 fn shallow(w: &WindowView<'_>, keep: impl Fn(u8, u64) -> bool + Copy) -> Vec<i64> {
-    w.rows.clone().filter(|&row| is_shallow(w, row, keep)).filter_map(|row| w.slice.requests.device_ns(row)).collect()
+    w.rows.clone().filter(|&row| is_shallow(&w.slice.requests, row, keep)).filter_map(|row| w.slice.requests.device_ns(row)).collect()
 }
 
 /// A quantile in us, the value at place `floor((n - 1) q)`; `None` for fewer than [`FEWEST`].
@@ -125,7 +125,7 @@ fn nth(times: &mut [i64], q: f64) -> Option<i64> {
 
 fn crawl_share(w: &WindowView<'_>) -> Option<f64> {
     let requests = &w.slice.requests;
-    let plain = |row: &usize| is_data(w, *row, |code, _| is_plain(code));
+    let plain = |row: &usize| is_data(requests, *row, |code, _| is_plain(code));
     let mut times: Vec<i64> = w.rows.clone().filter(plain).filter_map(|row| requests.device_ns(row)).collect();
     let allowed = nth(&mut times, 0.75)?.saturating_mul(HELD);
     let (from, to) = w.observed;

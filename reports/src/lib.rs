@@ -24,5 +24,5 @@ mod write;
 
 pub use error::ReportError;
 pub use options::{Options, Palette, Theme};
-pub use quantity::span as span_in_words;
+pub use quantity::{bytes as bytes_in_words, span as span_in_words};
 pub use write::write_report;

@@ -38,7 +38,7 @@ pub enum Temperature {
 }
 
 impl Temperature {
-    /// All, hottest first.
+    /// All, hottest first, each at the place of its number.
     pub const ALL: [Self; 4] = [Self::Hot, Self::Warm, Self::Cold, Self::Once];
 }
 
@@ -68,8 +68,7 @@ pub struct Heat {
 impl Heat {
     /// The share of a temperature.
     pub fn of(&self, temperature: Temperature) -> HeatShare {
-        let at = Temperature::ALL.iter().position(|t| *t == temperature);
-        at.and_then(|at| self.shares.get(at)).copied().unwrap_or_default()
+        self.shares.get(temperature as usize).copied().unwrap_or_default()
     }
 }
 
@@ -179,9 +178,7 @@ impl Extents {
         let span_ns = (plan.capture_start, plan.capture_end);
         let mut heat = Heat { extent_bytes: self.sectors.saturating_mul(SECTOR), span_ns, shares: [HeatShare::default(); 4] };
         for extent in self.all.values() {
-            let temperature = extent.temperature(span_ns, hot_ns, warm_ns);
-            let at = Temperature::ALL.iter().position(|t| *t == temperature);
-            if let Some(share) = at.and_then(|at| heat.shares.get_mut(at)) {
+            if let Some(share) = heat.shares.get_mut(extent.temperature(span_ns, hot_ns, warm_ns) as usize) {
                 share.extents += 1;
                 share.ios += extent.ios;
                 share.bytes += extent.bytes;

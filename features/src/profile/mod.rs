@@ -86,13 +86,10 @@ impl DeviceProfile {
             self.heat.clone_from(&other.heat);
         }
         self.ios += other.ios;
-        let has = |a: bool, b: bool| a || b;
-        self.phases = Phases {
-            queue: has(self.phases.queue, other.phases.queue),
-            insert: has(self.phases.insert, other.phases.insert),
-            issue: has(self.phases.issue, other.phases.issue),
-            complete: has(self.phases.complete, other.phases.complete),
-        };
+        self.phases.queue |= other.phases.queue;
+        self.phases.insert |= other.phases.insert;
+        self.phases.issue |= other.phases.issue;
+        self.phases.complete |= other.phases.complete;
         self.arrival_gaps.merge(&other.arrival_gaps);
         self.service.merge(&other.service);
         self.service_read.merge(&other.service_read);

@@ -3,9 +3,8 @@
 use super::{DeviceProfile, LogHistogram};
 use crate::occupancy::{Occupancy, Walk};
 use crate::plan::{Plan, Slice};
-use crate::requests::{NO_DEPTH, Requests};
-use crate::scan::{flag, op};
-use crate::service::SHALLOW;
+use crate::scan::op;
+use crate::service::{is_plain, is_shallow};
 use crate::view::SliceView;
 
 /// Adds what the I/Os of a slice say of depth and time. `last_arrival` goes from slice to slice.
@@ -21,9 +20,13 @@ pub(super) fn add(profile: &mut DeviceProfile, view: &SliceView, slice: Slice, p
     let (from, to) = (slice.start.unwrap_or(i64::MIN), slice.end.unwrap_or(i64::MAX));
     for row in view.completions(from, to) {
         profile.ios += 1;
-        if let Some((code, ns)) = shallow(&view.requests, row) {
+        if is_shallow(&view.requests, row, |code, _| is_plain(code))
+            && let Some(ns) = view.requests.device_ns(row)
+        {
+            let ns = ns.max(0) as u64;
             profile.service.add(ns, 1);
-            if code == op::READ { profile.service_read.add(ns, 1) } else { profile.service_write.add(ns, 1) }
+            let read = view.requests.op.get(row) == Some(&op::READ);
+            if read { profile.service_read.add(ns, 1) } else { profile.service_write.add(ns, 1) }
         }
     }
 }
@@ -66,18 +69,6 @@ fn by_depth(of: &Occupancy, stretch: &Stretch, time: &mut LogHistogram, mut ende
         }
         now = next;
     }
-}
-
-/// Operation and D2C in ns of an I/O with data that had the device almost to itself.
-fn shallow(requests: &Requests, row: usize) -> Option<(u8, u64)> {
-    let depth = requests.queue_depth.get(row).copied().filter(|d| *d != NO_DEPTH)?;
-    let code = requests.op.get(row).copied()?;
-    let forced = requests.flags.get(row).copied()? & (flag::PREFLUSH | flag::FUA) != 0;
-    let data = requests.bytes.get(row).copied()? > 0 && (code == op::READ || code == op::WRITE);
-    if depth > SHALLOW || forced || !data {
-        return None;
-    }
-    Some((code, requests.device_ns(row)?.max(0) as u64))
 }
 
 #[cfg(test)]

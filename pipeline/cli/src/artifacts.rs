@@ -146,6 +146,13 @@ pub(crate) struct ClusterReport {
     pub(crate) reference: ReferenceEntry,
 }
 
+impl ClusterReport {
+    /// Windows that the given model knows nothing like.
+    pub(crate) fn novel(&self) -> u64 {
+        self.candidates.iter().map(|c| c.windows).sum()
+    }
+}
+
 /// Novel windows of one kind: a candidate for a class that the model does not have.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct CandidateEntry {

@@ -98,9 +98,14 @@ impl Drop for Watch {
 /// Bytes that this process alone has in memory (`RssAnon`): pages of files belong to the system, which takes
 /// them back. `None` where the system does not say.
 fn in_use() -> Option<u64> {
+    of_process("RssAnon")
+}
+
+/// A size in bytes by its name in `/proc/self/status`; `None` where the system does not say.
+pub(crate) fn of_process(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
+    let value = status.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
+    value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
 }
 
 #[cfg(test)]

@@ -4,21 +4,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::Result;
-use iotriage_store::labels;
 use iotriage_store::layout::Layout;
 use iotriage_store::manifest::Manifest;
 use iotriage_store::publish::write_atomically;
 use iotriage_store::windows::WindowReader;
-use iotriage_trace::finding::{ImportLedger, Severity};
+use iotriage_trace::finding::Severity;
 
-use crate::artifacts::{self, ArchiveReport, CaptureReport};
+use crate::artifacts::CaptureReport;
+use crate::memory;
 use crate::options::Output;
 use crate::runner::finished;
-use crate::stages::windows::WindowFiles;
 use crate::stages::{cluster, features, ingest, window_tables};
+use crate::voice::since_epoch;
 
 /// Its place below the output folder. Its temporary sibling does not end in `.prom`, so no collector reads it.
 pub(crate) const FILE: &str = "metrics.prom";
@@ -39,7 +39,7 @@ pub(crate) fn write(output: &Output, status: u8, took: Duration) -> Result<()> {
 
 /// Seconds since the epoch, by this host's clock.
 fn now() -> f64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |d| d.as_millis() as f64 / 1e3)
+    since_epoch().as_millis() as f64 / 1e3
 }
 
 /// What an earlier file says of the last success; 0 where none did: an alert on its age then fires.
@@ -54,7 +54,8 @@ fn of_the_run(text: &mut Exposition, output: &Output, status: u8, took: Duration
     text.gauge("iotriage_exit_status", "Exit status of the last run: 0 clean, 1 input was lost, 2 failed, 101 a defect of the program.")
         .sample(&[], f64::from(status));
     text.gauge("iotriage_run_duration_seconds", "How long the last run took.").sample(&[], took.as_secs_f64());
-    if let Some(bytes) = peak_memory() {
+    // The peak of what is resident.
+    if let Some(bytes) = memory::of_process("VmHWM") {
         text.gauge("iotriage_peak_memory_bytes", "Most memory that the last run had resident.").sample(&[], bytes as f64);
     }
     let stages = output.log.stages();
@@ -72,7 +73,7 @@ fn of_the_run(text: &mut Exposition, output: &Output, status: u8, took: Duration
 fn of_the_results(text: &mut Exposition, layout: &Layout) -> Result<()> {
     let there = |stage: &str| finished(stage, layout, "").ok();
     let Some(ingested) = there(ingest::STAGE) else { return Ok(()) };
-    let (captures, ledger) = reading(layout, &ingested)?;
+    let (captures, ledger) = ingest::findings(layout, &ingested)?;
     let sum = |f: fn(&CaptureReport) -> u64| captures.iter().map(f).sum::<u64>() as f64;
     text.gauge("iotriage_captures", "Captures in the archive.").sample(&[], captures.len() as f64);
     text.gauge("iotriage_read_bytes", "Bytes of logs, unpacked.").sample(&[], sum(|c| c.bytes_read));
@@ -80,7 +81,7 @@ fn of_the_results(text: &mut Exposition, layout: &Layout) -> Result<()> {
     text.gauge("iotriage_requests", "I/O requests that the events make.").sample(&[], sum(|c| c.requests));
     let mut family = text.gauge("iotriage_findings", "What reading found, by severity and kind.");
     for entry in ledger.entries() {
-        family.sample(&[("severity", severity(entry.severity)), ("kind", &entry.kind)], entry.count as f64);
+        family.sample(&[("severity", entry.severity.name()), ("kind", &entry.kind)], entry.count as f64);
     }
     text.gauge("iotriage_data_loss_findings", "Findings of lost or unreadable input.")
         .sample(&[], ledger.count_at_least(Severity::DataLoss) as f64);
@@ -93,30 +94,15 @@ fn of_the_results(text: &mut Exposition, layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-fn reading(layout: &Layout, ingested: &[Manifest]) -> Result<(Vec<CaptureReport>, ImportLedger)> {
-    let (mut ledger, mut captures) = (ImportLedger::new(), Vec::new());
-    for manifest in ingested {
-        if manifest.partition == ingest::ARCHIVE {
-            ledger.merge(&artifacts::read::<ArchiveReport>(&layout.root().join(ArchiveReport::FILE))?.ledger);
-        } else {
-            let capture: CaptureReport = artifacts::read(&layout.root().join(Layout::capture_file(&manifest.partition)))?;
-            ledger.merge(&capture.ledger);
-            captures.push(capture);
-        }
-    }
-    Ok((captures, ledger))
-}
-
 fn of_windows(text: &mut Exposition, layout: &Layout, made: &[Manifest]) -> Result<()> {
     // By host and device: the worst p99 in us, and windows in which nothing completed.
     let mut devices: BTreeMap<(String, String), (Option<f64>, u64)> = BTreeMap::new();
     for file in window_tables(made) {
-        let mut reader = WindowReader::open(&layout.root().join(&file.path))?;
-        let p99 = reader.columns.iter().position(|c| c == "latency_p99_us");
+        let mut reader = WindowReader::open_columns(&layout.root().join(&file.path), &["latency_p99_us"])?;
         while let Some(batch) = reader.next_batch()? {
             for w in batch.rows {
                 let entry = devices.entry((w.host.to_string(), w.device.to_string())).or_default();
-                let latency = p99.and_then(|at| w.values.get(at).copied().flatten()).filter(|us| us.is_finite());
+                let latency = w.values.first().copied().flatten().filter(|us| us.is_finite());
                 entry.0 = entry.0.into_iter().chain(latency).reduce(f64::max);
                 entry.1 += u64::from(w.stalled);
             }
@@ -139,8 +125,7 @@ fn of_classes(text: &mut Exposition, layout: &Layout, made: &[Manifest], capture
     let host_of: BTreeMap<&str, &str> = captures.iter().map(|c| (c.capture.as_str(), c.host.as_str())).collect();
     let mut windows: BTreeMap<(String, String, String, String), u64> = BTreeMap::new();
     let mut silent: BTreeMap<(String, String), u64> = BTreeMap::new();
-    let speaking = WindowFiles::open(layout, &window_tables(made))?.speaking()?;
-    for (label, speaks) in labels::read(&layout.root().join(cluster::LABELS))?.into_iter().zip(speaking) {
+    for (label, speaks) in cluster::labels(layout, made)? {
         let host = host_of.get(label.capture.as_str()).copied().unwrap_or_default().to_owned();
         let not_judged = silent.entry((host.clone(), label.device.clone())).or_default();
         if !speaks {
@@ -160,22 +145,6 @@ fn of_classes(text: &mut Exposition, layout: &Layout, made: &[Manifest], capture
         family.sample(&[("host", host), ("device", device)], *n as f64);
     }
     Ok(())
-}
-
-fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Info => "info",
-        Severity::Notice => "notice",
-        Severity::DataLoss => "data_loss",
-        Severity::Error => "error",
-    }
-}
-
-/// Most memory that this process has had resident, bytes (`VmHWM` of `/proc/self/status`).
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
 }
 
 /// Text in the exposition format, version 0.0.4.

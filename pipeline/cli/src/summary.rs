@@ -5,14 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use iotriage_store::labels;
 use iotriage_store::layout::Layout;
 use iotriage_trace::finding::{ImportLedger, Severity};
 
-use crate::artifacts::{self, ArchiveReport, CaptureReport, ClusterReport};
+use crate::artifacts::{self, CaptureReport, ClusterReport};
 use crate::runner::finished;
-use crate::stages::windows::WindowFiles;
-use crate::stages::{cluster, features, ingest, window_tables};
+use crate::stages::{cluster, features, ingest};
 use crate::view::severity_rank;
 use crate::voice::{Voice, printable};
 
@@ -47,18 +45,8 @@ impl Closing {
 
 /// Prints the summary (to standard output, unless quiet) and gives back what the command has come to.
 pub(crate) fn close(layout: &Layout, voice: &Voice, with_report: bool) -> Result<Closing> {
-    let mut ledger = ImportLedger::new();
-    let mut captures = Vec::new();
-    for manifest in finished(ingest::STAGE, layout, "run `iotriage ingest ARCHIVE -o OUT` first")? {
-        if manifest.partition == ingest::ARCHIVE {
-            let archive: ArchiveReport = artifacts::read(&layout.root().join(ArchiveReport::FILE))?;
-            ledger.merge(&archive.ledger);
-        } else {
-            let capture: CaptureReport = artifacts::read(&layout.root().join(Layout::capture_file(&manifest.partition)))?;
-            ledger.merge(&capture.ledger);
-            captures.push(capture);
-        }
-    }
+    let ingested = finished(ingest::STAGE, layout, "run `iotriage ingest ARCHIVE -o OUT` first")?;
+    let (captures, ledger) = ingest::findings(layout, &ingested)?;
     let mut text = findings(&captures, &ledger);
     let mut counts = Vec::new();
     if with_report {
@@ -100,10 +88,9 @@ fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<(String, Vec<(
     let host_of: BTreeMap<&str, &str> = captures.iter().map(|c| (c.capture.as_str(), c.host.as_str())).collect();
     let mut classes: BTreeMap<(u8, Option<u8>), (String, u64, f64)> = BTreeMap::new();
     let mut devices: BTreeMap<(u8, String), (String, u64)> = BTreeMap::new();
-    let inputs = window_tables(&finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?);
-    let speaking = WindowFiles::open(layout, &inputs)?.speaking()?;
+    let made = finished(features::STAGE, layout, "run `iotriage features -o OUT` first")?;
     let mut left_out = 0_u64;
-    for (label, speaks) in labels::read(&layout.root().join(cluster::LABELS))?.into_iter().zip(speaking) {
+    for (label, speaks) in cluster::labels(layout, &made)? {
         if !speaks {
             left_out += 1;
             continue;
@@ -128,7 +115,7 @@ fn classes(layout: &Layout, captures: &[CaptureReport]) -> Result<(String, Vec<(
         text.push_str(&format!("{:>9}  - not judged          too few I/Os, or cut by an end of the capture\n", thousands(left_out)));
     }
     let clusters: ClusterReport = artifacts::read(&layout.root().join(cluster::CLUSTERS))?;
-    let novel: u64 = clusters.candidates.iter().map(|c| c.windows).sum();
+    let novel = clusters.novel();
     if let (Some(model), true) = (&clusters.model, novel > 0) {
         let kinds = if clusters.candidates.len() == 1 { "1 kind".to_owned() } else { format!("{} kinds", clusters.candidates.len()) };
         text.push_str(&format!("\nNovel: {} windows of {kinds} are unlike anything in {}\n", thousands(novel), printable(model)));

@@ -176,7 +176,8 @@ pub(crate) fn fail(text: &str) {
     }
 }
 
-fn since_epoch() -> Duration {
+/// Time since the epoch, by this host's clock.
+pub(crate) fn since_epoch() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 

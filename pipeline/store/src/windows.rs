@@ -179,6 +179,9 @@ impl WindowTable {
     }
 }
 
+/// Whether a numeric column is read, by its place among them and its name.
+type Wanted<'a> = dyn Fn(usize, &str) -> bool + 'a;
+
 /// Reads a table that [`WindowTable::write`] wrote in batches of a few thousand rows.
 pub struct WindowReader {
     /// Names of the numeric columns that are read, in order.
@@ -201,19 +204,36 @@ impl WindowReader {
     /// # Errors
     /// [`StoreError`].
     pub fn open_features(path: &Path, width: usize) -> Result<Self, StoreError> {
-        Self::open_with(path, Some(width))
+        Self::open_with(path, Some(&|place, _| place < width))
     }
 
-    fn open_with(path: &Path, width: Option<usize>) -> Result<Self, StoreError> {
+    /// Reads keys and the numeric columns of these names, in the file's order; top processes and histograms
+    /// stay empty.
+    ///
+    /// # Errors
+    /// [`StoreError`]; [`StoreError::Layout`] where a column is missing.
+    pub fn open_columns(path: &Path, names: &[&str]) -> Result<Self, StoreError> {
+        let reader = Self::open_with(path, Some(&|_, name| names.contains(&name)))?;
+        match names.iter().find(|name| !reader.columns.iter().any(|c| c == *name)) {
+            Some(name) => Err(StoreError::Layout { path: path.to_path_buf(), what: format!("no column {name}") }),
+            None => Ok(reader),
+        }
+    }
+
+    /// Without `wanted` rows are whole.
+    fn open_with(path: &Path, wanted: Option<&Wanted<'_>>) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(StoreError::io("open", path))?;
         let mut builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(StoreError::parquet(path))?;
         let skip = KEYS.len() + 1;
-        let numeric = builder.schema().fields().iter().skip(skip).take(width.unwrap_or(usize::MAX));
-        let columns: Vec<String> = numeric.map(|f| f.name().clone()).collect();
-        if width.is_some() {
-            let wanted = (0..skip + columns.len()).filter(|at| *at < skip - 2 || *at >= skip);
+        let numeric = builder.schema().fields().iter().skip(skip).enumerate();
+        let chosen: Vec<(usize, String)> = numeric
+            .filter(|(place, f)| wanted.is_none_or(|w| w(*place, f.name())))
+            .map(|(place, f)| (skip + place, f.name().clone()))
+            .collect();
+        let (places, columns): (Vec<usize>, Vec<String>) = chosen.into_iter().unzip();
+        if wanted.is_some() {
             builder = {
-                let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
+                let mask = ProjectionMask::roots(builder.parquet_schema(), (0..skip - 2).chain(places));
                 builder.with_projection(mask)
             };
         }
@@ -276,6 +296,14 @@ mod tests {
             batch.rows.iter().all(|r| &*r.host == "h" && r.trust == 'B' && r.latency_histogram.is_empty() && r.top_processes.is_empty())
         );
         assert_eq!(features.next_batch().unwrap(), None);
+        let mut named = WindowReader::open_columns(&path, &["x"]).unwrap();
+        let batch = named.next_batch().unwrap().unwrap();
+        assert_eq!(batch.columns, ["x"]);
+        assert_eq!(
+            batch.rows.iter().map(|r| (r.start_ns, r.values.as_slice())).collect::<Vec<_>>(),
+            [(0, [Some(-0.5)].as_slice()), (10, &[Some(-0.5)])]
+        );
+        assert!(WindowReader::open_columns(&path, &["y"]).is_err_and(|e| e.to_string().contains("no column y")));
         let empty = WindowTable { columns: vec!["a".to_owned()], rows: vec![] };
         empty.write(&path).unwrap();
         assert_eq!(WindowTable::read(&path).unwrap(), empty);

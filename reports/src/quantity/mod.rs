@@ -36,7 +36,7 @@ pub(crate) fn short_count(n: f64) -> String {
 }
 
 /// `1.23 GiB`.
-pub(crate) fn bytes(n: u64) -> String {
+pub fn bytes(n: u64) -> String {
     let n = n as f64;
     let steps = [(1_u64 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match steps.iter().find(|(step, _)| n >= *step as f64) {

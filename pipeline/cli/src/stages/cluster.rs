@@ -6,16 +6,16 @@ use anyhow::Result;
 use iotriage_models::diagnosis::{Catalogue, Tally};
 use iotriage_models::{NamedModel, Reduction};
 use iotriage_store::fingerprint::FileEntry;
-use iotriage_store::labels::LabelWriter;
+use iotriage_store::labels::{self, LabelRecord, LabelWriter};
 use iotriage_store::layout::Layout;
-use iotriage_store::manifest::Plan;
+use iotriage_store::manifest::{Manifest, Plan};
 use iotriage_store::publish::Staging;
 use iotriage_store::windows::WindowRecord;
 use serde_json::{Value, json};
 
 use super::judging::Bench;
 use super::placing::{self, Home, Placing};
-use super::windows::WindowFiles;
+use super::windows::{self, WindowFiles};
 use super::{ALL, baselines, features, ingest, is_comparable, outputs, reduce, window_tables};
 use crate::artifacts::{self, CandidateEntry, CauseEntry, ClusterEntry, ClusterReport, ReferenceEntry};
 use crate::options::{Modelling, Output};
@@ -113,7 +113,7 @@ fn label(
         told.diagnosed,
         told.windows
     );
-    let novel: u64 = report.candidates.iter().map(|c| c.windows).sum();
+    let novel = report.novel();
     if novel > 0 {
         note.push_str(&format!(", {novel} novel of {} kinds", report.candidates.len()));
     }
@@ -124,6 +124,13 @@ fn label(
         }),
         note,
     ))
+}
+
+/// The label of each window, and whether the window speaks in verdicts, shares and counts; `made` is what
+/// the features stage made.
+pub(crate) fn labels(layout: &Layout, made: &[Manifest]) -> Result<impl Iterator<Item = (LabelRecord, bool)>> {
+    let speaking = windows::speaking(layout, &window_tables(made))?;
+    Ok(labels::read(&layout.root().join(LABELS))?.into_iter().zip(speaking))
 }
 
 /// What is counted while windows are judged.

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use iotriage_store::fingerprint::FileEntry;
 use iotriage_store::ios::{IosSource, IosWriter};
 use iotriage_store::layout::Layout;
-use iotriage_store::manifest::Plan;
+use iotriage_store::manifest::{Manifest, Plan};
 use iotriage_store::publish::Staging;
 use iotriage_trace::capture::{Capture, CaptureSummary, Discovery, ReadOptions, discover_with, refuse_loss};
 use iotriage_trace::container::ByteCounter;
@@ -180,6 +180,21 @@ fn fingerprints(discovery: &Discovery) -> BTreeMap<PathBuf, Option<FileEntry>> {
     let files: BTreeSet<&Path> = discovery.captures.iter().flat_map(Capture::disk_files).collect();
     let files: Vec<&Path> = files.into_iter().collect();
     files.par_iter().map(|file| (file.to_path_buf(), FileEntry::of(file, String::new()).ok())).collect()
+}
+
+/// What reading the archive found: its captures, and the findings of all of it.
+pub(crate) fn findings(layout: &Layout, ingested: &[Manifest]) -> Result<(Vec<CaptureReport>, ImportLedger)> {
+    let (mut ledger, mut captures) = (ImportLedger::new(), Vec::new());
+    for manifest in ingested {
+        if manifest.partition == ARCHIVE {
+            ledger.merge(&artifacts::read::<ArchiveReport>(&layout.root().join(ArchiveReport::FILE))?.ledger);
+        } else {
+            let capture: CaptureReport = artifacts::read(&layout.root().join(Layout::capture_file(&manifest.partition)))?;
+            ledger.merge(&capture.ledger);
+            captures.push(capture);
+        }
+    }
+    Ok((captures, ledger))
 }
 
 /// Size and time of change of each file on disk before it was read.

@@ -16,6 +16,15 @@ pub(crate) fn speaks(w: &WindowRecord) -> bool {
     !w.edge && (!w.sparse || w.stalled)
 }
 
+/// Of all rows among a stage's inputs, in order, whether they speak.
+pub(crate) fn speaking(layout: &Layout, inputs: &[FileEntry]) -> Result<Vec<bool>> {
+    let mut all = Vec::new();
+    for batch in WindowFiles::listed(layout, inputs).batches_of(0) {
+        all.extend(batch?.rows.iter().map(speaks));
+    }
+    Ok(all)
+}
+
 /// The window tables of all captures, in the order of their paths.
 pub(crate) struct WindowFiles {
     paths: Vec<PathBuf>,
@@ -30,10 +39,7 @@ pub(crate) struct WindowFiles {
 impl WindowFiles {
     /// Finds the window tables among a stage's inputs and learns which hosts have a wall clock.
     pub(crate) fn open(layout: &Layout, inputs: &[FileEntry]) -> Result<Self> {
-        let paths = inputs.iter().filter(|f| f.path.starts_with("windows/")).map(|f| layout.root().join(&f.path)).collect();
-        let columns = iotriage_features::registry().iter().map(|d| d.name.to_owned()).collect();
-        let width = iotriage_features::registry().iter().filter(|d| d.clustered).count();
-        let mut files = Self { paths, columns, width, anchored: BTreeSet::new() };
+        let mut files = Self::listed(layout, inputs);
         let mut anchored = BTreeSet::new();
         for batch in files.batches_of(0) {
             for w in batch?.rows.iter().filter(|w| &*w.clock == "unix") {
@@ -46,6 +52,14 @@ impl WindowFiles {
         Ok(files)
     }
 
+    /// The tables among a stage's inputs; nothing is read.
+    fn listed(layout: &Layout, inputs: &[FileEntry]) -> Self {
+        let paths = inputs.iter().filter(|f| f.path.starts_with("windows/")).map(|f| layout.root().join(&f.path)).collect();
+        let columns = iotriage_features::registry().iter().map(|d| d.name.to_owned()).collect();
+        let width = iotriage_features::registry().iter().filter(|d| d.clustered).count();
+        Self { paths, columns, width, anchored: BTreeSet::new() }
+    }
+
     /// Names of the clustered features.
     pub(crate) fn feature_names(&self) -> &[String] {
         self.columns.get(..self.width).unwrap_or_default()
@@ -54,15 +68,6 @@ impl WindowFiles {
     /// All rows, whole.
     pub(crate) fn batches(&self) -> impl Iterator<Item = Result<WindowTable>> {
         self.read(WindowReader::open, self.columns.len())
-    }
-
-    /// Of all rows in order, whether they speak in verdicts, shares and counts.
-    pub(crate) fn speaking(&self) -> Result<Vec<bool>> {
-        let mut all = Vec::new();
-        for batch in self.batches_of(0) {
-            all.extend(batch?.rows.iter().map(speaks));
-        }
-        Ok(all)
     }
 
     /// All rows as one table.

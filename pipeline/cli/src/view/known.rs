@@ -2,15 +2,15 @@
 
 use iotriage_reports::view::{Candidate, Known, Reference, Share};
 
-use super::{Judged, Results};
+use super::Results;
 use crate::artifacts::ReferenceEntry;
 
 /// Counts what is known and what is not.
-pub(super) fn known(results: &Results, judged: &[Judged<'_>]) -> Known {
+pub(super) fn known(results: &Results) -> Known {
     let report = &results.clusters;
     Known {
         model: report.model.as_deref().map(Into::into),
-        novel_windows: judged.iter().filter(|j| j.label.novel).count() as u64,
+        novel_windows: report.novel(),
         candidates: report
             .candidates
             .iter()

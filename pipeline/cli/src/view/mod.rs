@@ -119,8 +119,9 @@ pub(crate) fn build(results: &Results, catalogue: &Catalogue) -> ReportView {
     let profiles = queueing::profiles(results, &keys);
     let limit = |name: &str| results.parameters.get(name).and_then(|v| v.parse().ok()).unwrap_or(0);
     let (hot_ns, warm_ns) = (limit("heat_hot_ns"), limit("heat_warm_ns"));
-    for (device, profile) in device_summaries.iter_mut().zip(&profiles) {
-        device.queue = profile.as_ref().map(queueing::analysis);
+    let curves: Vec<_> = profiles.iter().enumerate().map(|(i, profile)| queueing::curve(i, profile.as_ref()?)).collect();
+    for ((device, profile), curve) in device_summaries.iter_mut().zip(&profiles).zip(&curves) {
+        device.queue = profile.as_ref().map(|p| queueing::analysis(p, curve.as_ref()));
         device.heat = profile.as_ref().and_then(|p| queueing::heat(p, hot_ns, warm_ns));
     }
     let class_summaries = classes::summarise(&judged, &columns, catalogue, &z, results);
@@ -152,8 +153,8 @@ pub(crate) fn build(results: &Results, catalogue: &Catalogue) -> ReportView {
         devices: device_summaries,
         windows,
         maps,
-        scaling: profiles.iter().enumerate().filter_map(|(i, profile)| queueing::curve(i, profile.as_ref()?)).collect(),
-        known: known::known(results, &judged),
+        scaling: curves.into_iter().flatten().collect(),
+        known: known::known(results),
         dendrogram: results.clustering.as_ref().and_then(tree::top),
         ledger: ledger::ledger(results),
         method: words::method(results),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use iotriage_features::{Depth, DepthPoint, DeviceProfile, Temperature};
+use iotriage_features::{Depth, DeviceProfile, Temperature};
+use iotriage_reports::bytes_in_words;
 use iotriage_reports::view::{AccessHeat, DepthFigures, HeatShare, QueueAnalysis, ScalingCurve, ScalingPoint};
 
 use super::devices::Key;
@@ -40,27 +41,29 @@ pub(super) fn profiles(results: &Results, keys: &[Key]) -> Vec<Option<DeviceProf
 
 /// The curve of a device whose depth varied fourfold, up to at least three.
 pub(super) fn curve(device: usize, profile: &DeviceProfile) -> Option<ScalingCurve> {
-    let points = profile.depth_curve();
+    let points: Vec<ScalingPoint> = profile
+        .depth_curve()
+        .iter()
+        .map(|p| ScalingPoint { depth: p.depth, seconds: p.seconds, iops: p.iops, latency_us: p.latency_us })
+        .collect();
     let (first, last) = (points.first()?, points.last()?);
     if last.depth < LEAST_DEPTH || last.depth < LEAST_FACTOR * first.depth {
         return None;
     }
     let knee = knee(&points);
     let words = answer(&points, knee);
-    let points =
-        points.iter().map(|p| ScalingPoint { depth: p.depth, seconds: p.seconds, iops: p.iops, latency_us: p.latency_us }).collect();
     Some(ScalingCurve { device, points, knee, words: words.into() })
 }
 
 /// The first point that has reached most of the highest IOPS, where the points behind it brought
 /// clearly more latency and no more IOPS. `None` where IOPS still grow at the end, or where deeper
 /// queues are slower for another reason: IOPS that fall are no saturation.
-fn knee(points: &[DepthPoint]) -> Option<usize> {
+fn knee(points: &[ScalingPoint]) -> Option<usize> {
     let highest = points.iter().map(|p| p.iops).fold(0.0, f64::max);
     let at = points.iter().position(|p| p.iops >= REACHED * highest)?;
     let (knee, last) = (points.get(at)?, points.last()?);
     let beyond = points.get(at + 1..).unwrap_or_default();
-    let time = |points: &[DepthPoint]| points.iter().map(|p| p.seconds).sum::<f64>();
+    let time = |points: &[ScalingPoint]| points.iter().map(|p| p.seconds).sum::<f64>();
     if time(beyond) < BEYOND * time(points) {
         return None;
     }
@@ -69,7 +72,7 @@ fn knee(points: &[DepthPoint]) -> Option<usize> {
 }
 
 /// Whether the deepest point has the highest IOPS, and more than the one before.
-fn still_grows(points: &[DepthPoint]) -> bool {
+fn still_grows(points: &[ScalingPoint]) -> bool {
     let highest = points.iter().map(|p| p.iops).fold(0.0, f64::max);
     match points {
         [.., before, last] => last.iops >= highest && last.iops >= WORTHWHILE * before.iops,
@@ -81,7 +84,7 @@ fn depth_words(depth: f64) -> String {
     if depth < 10.0 && (depth - depth.round()).abs() > 0.05 { format!("{depth:.1}") } else { format!("{depth:.0}") }
 }
 
-fn answer(points: &[DepthPoint], knee: Option<usize>) -> String {
+fn answer(points: &[ScalingPoint], knee: Option<usize>) -> String {
     let Some(last) = points.last() else { return String::new() };
     if let Some(p) = knee.and_then(|at| points.get(at)) {
         return format!(
@@ -98,12 +101,10 @@ fn answer(points: &[DepthPoint], knee: Option<usize>) -> String {
     }
 }
 
-/// Queue and timing of a device.
-pub(super) fn analysis(profile: &DeviceProfile) -> QueueAnalysis {
-    let curve = curve(0, profile);
-    let knee_depth = curve.as_ref().and_then(|c| c.points.get(c.knee?).map(|p| p.depth));
-    // What hardly varied says nothing of growth.
-    let points = if curve.is_some() { profile.depth_curve() } else { Vec::new() };
+/// Queue and timing of a device with this curve: what hardly varied, and so has none, says nothing of growth.
+pub(super) fn analysis(profile: &DeviceProfile, curve: Option<&ScalingCurve>) -> QueueAnalysis {
+    let points = curve.map_or(&[][..], |c| &c.points);
+    let knee_depth = curve.and_then(|c| c.points.get(c.knee?)).map(|p| p.depth);
     let (service_read_us, service_write_us) = profile.service_by_operation_us();
     let (offered, achieved) = (profile.offered(), profile.achieved());
     let conflict_percent = profile.conflict_share().map(|share| 100.0 * share);
@@ -116,12 +117,12 @@ pub(super) fn analysis(profile: &DeviceProfile) -> QueueAnalysis {
         offered: offered.map(figures),
         achieved: achieved.map(figures),
         knee_depth,
-        words: advice(&points, knee_depth, offered, achieved).into(),
+        words: advice(points, knee_depth, offered, achieved).into(),
     }
 }
 
 /// What depth to give the device, or why that cannot be said.
-fn advice(points: &[DepthPoint], knee: Option<f64>, offered: Option<Depth>, achieved: Option<Depth>) -> String {
+fn advice(points: &[ScalingPoint], knee: Option<f64>, offered: Option<Depth>, achieved: Option<Depth>) -> String {
     let Some(achieved) = achieved else {
         return "The log does not say when I/Os were issued, so the device's own depth is not known.".to_owned();
     };
@@ -189,7 +190,9 @@ pub(super) fn heat(profile: &DeviceProfile, hot_ns: i64, warm_ns: i64) -> Option
         let hot = shares.iter().find(|s| s.temperature.as_str() == name(Temperature::Hot));
         let short = if span_ns < warm_ns { format!(" In {} nothing can be called cold.", words::length(span_ns)) } else { String::new() };
         let words = match hot {
-            Some(s) => format!("A fast tier of {} would take {:.0} % of the reads and writes.{short}", words::size(s.bytes), s.ios_percent),
+            Some(s) => {
+                format!("A fast tier of {} would take {:.0} % of the reads and writes.{short}", bytes_in_words(s.bytes), s.ios_percent)
+            }
             None => format!("No extent was visited twice within {}.{short}", words::length(hot_ns)),
         };
         AccessHeat { extent_bytes: heat.extent_bytes, span_ns, hot_ns, warm_ns, shares, words: words.into() }
@@ -210,12 +213,12 @@ mod tests {
     use super::*;
 
     /// Little's law: a device of `service` us with `places` served at once, at each depth in turn.
-    fn device(service: f64, places: f64, depths: &[f64]) -> Vec<DepthPoint> {
+    fn device(service: f64, places: f64, depths: &[f64]) -> Vec<ScalingPoint> {
         depths
             .iter()
             .map(|&depth| {
                 let iops = depth.min(places) / service * 1e6;
-                DepthPoint { depth, seconds: 1.0, iops, latency_us: depth / iops * 1e6 }
+                ScalingPoint { depth, seconds: 1.0, iops, latency_us: depth / iops * 1e6 }
             })
             .collect()
     }
@@ -254,7 +257,7 @@ mod tests {
     #[test]
     fn slower_service_at_more_depth_is_no_knee() {
         let mut points = device(200.0, 8.0, &[1.0, 2.0]);
-        points.extend([4.0, 8.0].map(|depth| DepthPoint { depth, seconds: 1.0, iops: 50.0, latency_us: 1e6 * depth / 50.0 }));
+        points.extend([4.0, 8.0].map(|depth| ScalingPoint { depth, seconds: 1.0, iops: 50.0, latency_us: 1e6 * depth / 50.0 }));
         assert_eq!(knee(&points), None);
         assert!(answer(&points, None).starts_with("No knee: at more depth"));
     }

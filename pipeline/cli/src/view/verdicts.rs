@@ -134,14 +134,7 @@ fn healthy(own: &[&Judged<'_>], devices: &[DeviceSummary], counted: &[&Judged<'_
     Verdict {
         level: VerdictLevel::Healthy,
         class: Some(1),
-        headline: format!(
-            "{}: healthy for {} ({} of all {} windows)",
-            place_words(&places, devices),
-            words::length(own.len() as i64 * window_ns),
-            own.len(),
-            counted.len()
-        )
-        .into(),
+        headline: headline("healthy", own, &places, devices, counted.len(), window_ns).into(),
         detail: "Short waits, steady completions, no errors.".into(),
         devices: places,
         span,
@@ -156,13 +149,7 @@ fn unlike_model(own: &[&Judged<'_>], model: &str, kinds: usize, devices: &[Devic
     Verdict {
         level: VerdictLevel::Notice,
         class: None,
-        headline: format!(
-            "{}: unlike anything in the model for {} ({} of all {all} windows)",
-            place_words(&places, devices),
-            words::length(own.len() as i64 * window_ns),
-            own.len()
-        )
-        .into(),
+        headline: headline("unlike anything in the model", own, &places, devices, all, window_ns).into(),
         detail: format!("{model} knows nothing like these windows. They are of {kinds}; each may be a class of its own, see the clusters.")
             .into(),
         devices: places,
@@ -181,18 +168,18 @@ fn cannot_tell(own: &[&Judged<'_>], devices: &[DeviceSummary], all: usize, windo
     Verdict {
         level: VerdictLevel::CannotTell,
         class: None,
-        headline: format!(
-            "{}: cannot tell for {} ({} of all {all} windows)",
-            place_words(&places, devices),
-            words::length(own.len() as i64 * window_ns),
-            own.len()
-        )
-        .into(),
+        headline: headline("cannot tell", own, &places, devices, all, window_ns).into(),
         detail: detail.into(),
         devices: places,
         span,
         confidence: None,
     }
+}
+
+/// What holds of some windows of all, where, and for how long.
+fn headline(what: &str, own: &[&Judged<'_>], places: &[usize], devices: &[DeviceSummary], all: usize, window_ns: i64) -> String {
+    let length = words::length(own.len() as i64 * window_ns);
+    format!("{}: {what} for {length} ({} of all {all} windows)", place_words(places, devices), own.len())
 }
 
 /// The devices concerned, those with most windows first, and the time from the first to the last

@@ -25,20 +25,6 @@ pub(super) fn length(ns: i64) -> String {
     }
 }
 
-/// A size in bytes, in the binary unit that suits it.
-pub(super) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["MiB", "GiB", "TiB", "PiB"];
-    let mut value = bytes as f64 / 1048576.0;
-    let mut units = UNITS.iter();
-    let mut unit = units.next();
-    while value >= 1024.0 && units.len() > 0 {
-        value /= 1024.0;
-        unit = units.next();
-    }
-    let unit = unit.copied().unwrap_or("MiB");
-    if value >= 10.0 || value.fract() < 0.05 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
-}
-
 /// Bytes of all completions.
 pub(super) fn completed_bytes(captures: &[CaptureReport]) -> u64 {
     captures.iter().flat_map(|c| &c.devices).flat_map(|d| &d.counts).filter(|c| c.action == "C").map(|c| c.bytes).sum()

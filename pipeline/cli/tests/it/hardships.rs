@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use iotriage_fixtures::archive::{TempArchive, of_scenarios};
@@ -18,8 +18,33 @@ fn archive() -> TempArchive {
 /// A shell script with the program as `$0`, the archive as `$1` and the output folder as `$2`.
 fn sh(script: &str, archive: &Path, out: &Path) -> (i32, String) {
     let output = Command::new("sh").arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_iotriage")).arg(archive).arg(out).output().unwrap();
+    ended(&output)
+}
+
+/// How a command ended and all that it said.
+fn ended(output: &Output) -> (i32, String) {
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     (output.status.code().unwrap_or(-1), text.into_owned())
+}
+
+/// A run that waits at the point that `more` names until its standard input ends.
+fn held(archive: &Path, out: &Path, more: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_iotriage"))
+        .args(["run", archive.to_str().unwrap(), "-o", out.to_str().unwrap(), "--window", "1s"])
+        .args(more)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn wait_until(reached: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !reached() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never came to where it is held");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The same in a mount namespace of its own; `None`, said, where that is not allowed.
@@ -39,8 +64,7 @@ fn in_namespace(script: &str, archive: &Path, out: &Path) -> Option<(i32, String
         .arg(out)
         .output()
         .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    Some((output.status.code().unwrap_or(-1), text.into_owned()))
+    Some(ended(&output))
 }
 
 #[test]
@@ -117,19 +141,8 @@ fn an_input_that_changes_while_it_is_read_is_said_and_read_again() {
         for nth in 2..=partitions + 1 {
             let bytes = fs::read(&file).unwrap();
             let _ = fs::remove_dir_all(&disturbed);
-            let mut child = Command::new(env!("CARGO_BIN_EXE_iotriage"))
-                .args(["run", archive.path().to_str().unwrap(), "-o", disturbed.to_str().unwrap(), "--window", "1s", "--threads", "1"])
-                .args(["--hold-at", &format!("ingest:begun:{nth}")])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            let begun = Instant::now();
-            while !holds(&disturbed) {
-                assert!(begun.elapsed() < Duration::from_secs(60), "never came to the capture");
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            let mut child = held(archive.path(), &disturbed, &["--threads", "1", "--hold-at", &format!("ingest:begun:{nth}")]);
+            wait_until(|| holds(&disturbed));
             let changed = if change == "grows" { [&bytes[..], &bytes[..]].concat() } else { bytes[..bytes.len() / 2].to_vec() };
             fs::write(&file, &changed).unwrap();
             drop(child.stdin.take());
@@ -185,18 +198,8 @@ fn of_two_runs_at_once_one_is_refused_and_the_other_is_whole() {
     let (archive, out) = (archive(), tempfile::tempdir().unwrap());
     let (whole, shared) = (out.path().join("whole"), out.path().join("shared"));
     run(archive.path(), &whole, &[]);
-    let mut first = Command::new(env!("CARGO_BIN_EXE_iotriage"))
-        .args(["run", archive.path().to_str().unwrap(), "-o", shared.to_str().unwrap(), "--window", "1s", "--hold-at", "features:begun"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let begun = Instant::now();
-    while !shared.join("manifests/ingest").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let mut first = held(archive.path(), &shared, &["--hold-at", "features:begun"]);
+    wait_until(|| shared.join("manifests/ingest").exists());
     let second = iotriage(&["run", archive.path().to_str().unwrap(), "-o", shared.to_str().unwrap(), "--window", "1s"]);
     assert_eq!(second.code, 2);
     assert!(second.err.contains(&format!("another run is writing to this folder: process {} on ", first.id())), "{}", second.err);

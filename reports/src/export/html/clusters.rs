@@ -9,7 +9,7 @@ use crate::escape::html;
 use crate::labels::reference_words;
 use crate::pictures::PictureKind;
 use crate::quantity::{count, counted};
-use crate::view::ReportView;
+use crate::view::{ReportView, Share};
 
 /// Writes the section.
 pub(super) fn section(page: &mut Page, material: Material<'_>, embedded: &BTreeSet<&str>) {
@@ -26,7 +26,6 @@ pub(super) fn section(page: &mut Page, material: Material<'_>, embedded: &BTreeS
         [("Cluster", true), ("Name", false), ("Windows", true), ("In that class", true), ("Symptom", false), ("Root causes", false)];
     open_table(page, "Clusters", "", "", &columns);
     for c in &view.clusters {
-        let causes: Vec<String> = c.root_causes.iter().map(|s| format!("{} {}", html(&s.name), percent(s.percent))).collect();
         markup!(
             page,
             "<tr><th scope=\"row\" class=\"num\">{}</th><td><span class=\"chip\">{}{}</span></td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td><td>{}</td></tr>\n",
@@ -36,7 +35,7 @@ pub(super) fn section(page: &mut Page, material: Material<'_>, embedded: &BTreeS
             count(c.windows),
             percent(c.class_percent),
             html(&c.symptom),
-            causes.join(", ")
+            causes(&c.root_causes)
         );
     }
     close_table(page);
@@ -61,13 +60,12 @@ fn known(page: &mut Page, view: &ReportView) {
             );
             open_table(page, "Novel windows", "", "", &[("Candidate", true), ("Windows", true), ("Root causes by the rules", false)]);
             for c in &known.candidates {
-                let causes: Vec<String> = c.root_causes.iter().map(|s| format!("{} {}", html(&s.name), percent(s.percent))).collect();
                 markup!(
                     page,
                     "<tr><th scope=\"row\" class=\"num\">{}</th><td class=\"num\">{}</td><td>{}</td></tr>\n",
                     c.candidate,
                     count(c.windows),
-                    causes.join(", ")
+                    causes(&c.root_causes)
                 );
             }
             close_table(page);
@@ -76,4 +74,9 @@ fn known(page: &mut Page, view: &ReportView) {
     if let Some(sentence) = known.reference.map(|r| reference_words(&r)) {
         markup!(page, "<p id=\"reference\">{}</p>\n", html(&sentence));
     }
+}
+
+fn causes(shares: &[Share]) -> String {
+    let causes: Vec<String> = shares.iter().map(|s| format!("{} {}", html(&s.name), percent(s.percent))).collect();
+    causes.join(", ")
 }

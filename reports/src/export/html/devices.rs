@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::Material;
-use super::markup::{Page, class_chip, close_table, markup, open_table, percent};
+use super::markup::{Page, class_chip, close_table, markup, more_devices, open_table, percent};
 use super::{figures, queueing};
 use crate::escape::html;
 use crate::labels::{class_name, device_name, worst_first};
@@ -82,9 +82,7 @@ fn table(page: &mut Page, view: &ReportView, order: &[usize], pictured: &BTreeSe
         );
     }
     close_table(page);
-    if order.len() > ROWS {
-        markup!(page, "<p class=\"soft\">{} more devices are in <code>report.json</code>.</p>\n", order.len() - ROWS);
-    }
+    more_devices(page, order.len(), ROWS);
 }
 
 fn part(page: &mut Page, material: Material<'_>, embedded: &BTreeSet<&str>, device: usize) {

@@ -78,6 +78,13 @@ pub(super) fn close_table(page: &mut Page) {
     page.raw("</tbody></table></div>\n");
 }
 
+/// Says how many devices a table of `rows` rows leaves out.
+pub(super) fn more_devices(page: &mut Page, devices: usize, rows: usize) {
+    if devices > rows {
+        markup!(page, "<p class=\"soft\">{} more devices are in <code>report.json</code>.</p>\n", devices - rows);
+    }
+}
+
 /// Root causes as bars in a class' colour.
 pub(super) fn share_bars(page: &mut Page, shares: &[Share], class: Option<u8>, heading: &str) {
     markup!(page, "<table class=\"bars\"><caption>{}</caption><tbody>", html(heading));

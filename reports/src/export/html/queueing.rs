@@ -1,6 +1,6 @@
 //! Queue and timing, and access heat: a table of the devices each.
 
-use super::markup::{Page, close_table, device_link, markup, open_table, percent};
+use super::markup::{Page, close_table, device_link, markup, more_devices, open_table, percent};
 use crate::escape::html;
 use crate::labels::depths;
 use crate::quantity::{bytes, count, duration, figure, latency};
@@ -53,7 +53,7 @@ fn timing(page: &mut Page, view: &ReportView, devices: &[(usize, &QueueAnalysis)
         );
     }
     close_table(page);
-    rest(page, devices.len());
+    more_devices(page, devices.len(), ROWS);
 }
 
 fn heat(page: &mut Page, view: &ReportView, devices: &[(usize, &AccessHeat)]) {
@@ -105,11 +105,5 @@ fn heat(page: &mut Page, view: &ReportView, devices: &[(usize, &AccessHeat)]) {
         }
     }
     close_table(page);
-    rest(page, devices.len());
-}
-
-fn rest(page: &mut Page, devices: usize) {
-    if devices > ROWS {
-        markup!(page, "<p class=\"soft\">{} more devices are in <code>report.json</code>.</p>\n", devices - ROWS);
-    }
+    more_devices(page, devices.len(), ROWS);
 }
