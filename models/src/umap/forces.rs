@@ -1,4 +1,4 @@
-//! The forces of the descent: attraction along an edge, repulsion from a random row.
+//! The forces of the descent: attraction along an edge, repulsion from random rows or from all.
 //!
 //! In single precision, as umap-learn computes, and with a power function of our own: the
 //! system's differs between systems in the last bit, which a descent makes into another layout,
@@ -6,6 +6,11 @@
 
 /// Rows that repel for each visit of an edge.
 pub(super) const REPELLING: usize = 5;
+
+/// Most fitted rows of which each repels every other: their mean repulsion takes the place of that
+/// of [`REPELLING`] random ones, which is an estimate of it, so that nothing is drawn. The work is
+/// quadratic in the rows; up to here it costs a second or two.
+pub(super) const ALL_REPEL: usize = 1024;
 
 /// Rows whose forces are computed at once: two whole vectors.
 pub(super) const LANES: usize = 8;
@@ -49,6 +54,27 @@ impl Forces {
     /// Moves `here` away from all of `others`, at most [`LANES`], at once, a step of this length
     /// each.
     pub(super) fn repel<const W: usize, const N: usize>(self, here: &mut Place<W>, others: &[Place<W>; N], step: f32) {
+        let from = *here;
+        self.add_repulsion(here, &from, others, step);
+    }
+
+    /// The mean of the repulsions of `here` by each of `places`, one of which may be its own: what
+    /// a random one adds on average at a step of 1.
+    pub(super) fn mean_repulsion<const W: usize>(self, here: &Place<W>, places: &[Place<W>]) -> Place<W> {
+        let mut sum = [0.0; W];
+        let (whole, rest) = places.as_chunks::<LANES>();
+        for others in whole {
+            self.add_repulsion(&mut sum, here, others, 1.0);
+        }
+        // A row at the same place does not repel.
+        let mut last = [*here; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        self.add_repulsion(&mut sum, here, &last, 1.0);
+        sum.map(|v| v / places.len() as f32)
+    }
+
+    /// Adds to `to` what the repulsion of `here` by all of `others` comes to.
+    fn add_repulsion<const W: usize, const N: usize>(self, to: &mut Place<W>, here: &Place<W>, others: &[Place<W>; N], step: f32) {
         const { assert!(N <= LANES) };
         let mut deltas = [[0.0; W]; N];
         // Lanes that are not in use have a harmless distance.
@@ -58,12 +84,12 @@ impl Forces {
             *lane = squared_length(delta);
         }
         let mut force = [0.0; LANES];
-        for (to, &from) in force.iter_mut().zip(&squared) {
+        for (force, &from) in force.iter_mut().zip(&squared) {
             let from = from + SOFTENING;
-            *to = 2.0 * self.b / (from * (1.0 + self.a * power(from, self.b)));
+            *force = 2.0 * self.b / (from * (1.0 + self.a * power(from, self.b)));
         }
         for (delta, &force) in deltas.iter().zip(&force) {
-            for (to, &by) in here.iter_mut().zip(delta) {
+            for (to, &by) in to.iter_mut().zip(delta) {
                 *to += (force * by).clamp(-LARGEST, LARGEST) * step;
             }
         }
@@ -205,6 +231,29 @@ mod tests {
         assert_eq!(change[1..], [0.0; 3]);
         forces.repel(&mut here, &[there; REPELLING], 0.5);
         assert!((f64::from(here[0]) + 5.0 * 0.5 * 2.0 * 2.0 / (4.001 * 5.001)).abs() < 1e-4, "{here:?}");
+    }
+
+    #[test]
+    fn the_mean_repulsion_is_what_many_draws_come_to() {
+        let forces = Forces::new((1.6, 0.9));
+        let mut draws = Draws::new(7);
+        // 21 rows: two whole vectors and a part of one.
+        let places: Vec<Place<4>> = (0..21).map(|_| std::array::from_fn(|_| 3.0 * draws.uniform() as f32)).collect();
+        let here = [0.4, -1.0, 0.2, 2.0];
+        let mut drawn = [0.0f64; 4];
+        const TIMES: usize = 400_000;
+        for _ in 0..TIMES / LANES {
+            let mut moved = here;
+            forces.repel::<4, LANES>(&mut moved, &draws.places(&places), 1.0);
+            for ((sum, to), from) in drawn.iter_mut().zip(moved).zip(here) {
+                *sum += f64::from(to - from) / TIMES as f64;
+            }
+        }
+        let mean = forces.mean_repulsion(&here, &places);
+        for (mean, drawn) in mean.into_iter().zip(drawn) {
+            assert!((f64::from(mean) - drawn).abs() < 0.01, "{mean}, {drawn}");
+        }
+        assert!(mean.iter().any(|v| v.abs() > 0.05), "{mean:?}");
     }
 
     #[test]

@@ -9,6 +9,9 @@
 //! - `transform`: the short descent of a new row,
 //! - [`trustworthiness`]: how far an embedding kept the neighbours.
 //!
+//! Of at most 1,024 fitted rows, each repels every other, where umap-learn draws a few at random:
+//! the layout and the places of new rows then follow from the rows alone, whatever the seed.
+//!
 //! **Invariant:** the same rows, parameters and seed give the same bits on any number of threads.
 
 mod curve;

@@ -23,7 +23,8 @@ pub struct UmapParams {
     /// Scale of the embedding, above 0, at most 100. Default 1.
     #[serde(with = "decimal::scalar")]
     pub spread: f64,
-    /// Seed of every random choice, at most [`MAX_SEED`]. Default 42.
+    /// Seed of every random choice, at most [`MAX_SEED`]. Default 42. Without effect on an
+    /// embedding of at most 1,024 rows, for which nothing is left to chance.
     pub seed: u64,
     /// Passes over the graph, at most 100,000. `None`, the default: 500 for up to 10,000 rows,
     /// 200 above, as umap-learn does.

@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 use super::UmapModel;
-use super::forces::{Draws, Forces, LANES, Place, REPELLING};
+use super::forces::{ALL_REPEL, Draws, Forces, LANES, Place, REPELLING};
 use super::graph::memberships_of_new;
 use super::layout::padded;
 use crate::neighbours::{Nearest, Neighbour, NeighbourTree};
@@ -106,7 +106,8 @@ impl<const W: usize> Fitted<'_, W> {
         mean
     }
 
-    /// Moves one place by the attraction of its neighbours and the repulsion of random fitted rows.
+    /// Moves one place by the attraction of its neighbours and the repulsion of random fitted rows,
+    /// or of all where they are as few as fitting let all repel.
     fn descend(&self, mut place: Place<W>, near: &[Neighbour], weights: &[f64], mut draws: Draws) -> Place<W> {
         let strongest = weights.iter().fold(0.0, |m: f64, &w| m.max(w));
         // Edges are visited in proportion to their weight: every `strongest / weight` passes.
@@ -128,6 +129,11 @@ impl<const W: usize> Fitted<'_, W> {
                     *to += by;
                 }
                 owed += REPELLING;
+            }
+            if self.places.len() <= ALL_REPEL {
+                let by = self.forces.mean_repulsion(&place, &self.places);
+                let times = std::mem::take(&mut owed) as f32 * step;
+                place.iter_mut().zip(by).for_each(|(to, by)| *to += by * times);
             }
             while owed >= LANES {
                 owed -= LANES;

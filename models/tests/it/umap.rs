@@ -49,6 +49,22 @@ fn embeddings_are_as_trustworthy_as_those_of_umap_learn() {
 }
 
 #[test]
+fn up_to_a_thousand_rows_neither_the_layout_nor_a_place_in_it_depends_on_the_seed() {
+    let all = curves(31, 1030, 12, 6);
+    let new = curves(32, 20, 12, 6);
+    let fit = |rows, seed| {
+        let model = UmapModel::fit(all.slice(s![..rows, ..]), &UmapParams { seed, ..quick(40) }).unwrap();
+        (model.embedding().to_owned(), model.transform(new.view()).unwrap())
+    };
+    for rows in [40, 1024] {
+        assert!(fit(rows, 1) == fit(rows, 2), "{rows} rows depend on the seed");
+    }
+    // Above, rows that repel are drawn.
+    assert!(fit(1025, 1) != fit(1025, 2));
+    assert!(fit(1025, 1) == fit(1025, 1));
+}
+
+#[test]
 fn new_rows_are_placed_as_trustworthily_as_by_umap_learn() {
     let stored = read("umap/umap_learn.json");
     let worst = numbers(&stored["trustworthiness_with_new_rows"]).into_iter().fold(1.0, f64::min);
