@@ -238,8 +238,8 @@ mod tests {
         let forces = Forces::new((1.6, 0.9));
         let mut draws = Draws::new(7);
         // 21 rows: two whole vectors and a part of one.
-        let places: Vec<Place<4>> = (0..21).map(|_| std::array::from_fn(|_| 3.0 * draws.uniform() as f32)).collect();
-        let here = [0.4, -1.0, 0.2, 2.0];
+        let places: Vec<Place<4>> = (0..21).map(|_| std::array::from_fn(|_| 0.7 * draws.uniform() as f32)).collect();
+        let here = [1.0, -1.0, 0.5, 0.5];
         let mut drawn = [0.0f64; 4];
         const TIMES: usize = 400_000;
         for _ in 0..TIMES / LANES {
